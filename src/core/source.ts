@@ -1,0 +1,79 @@
+/** What a source is, once configuration has been read. Pure data: stored as the source's control record. */
+
+/** The five kinds of feed. `documents`, `campaigns`, `dials` are versioned; `traffic`, `ad_actions` count. */
+export const KINDS = ["documents", "traffic", "campaigns", "dials", "ad_actions"] as const;
+export type KindName = (typeof KINDS)[number];
+
+export const FORMATS = ["protobuf", "json", "raw"] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const FRAMINGS = ["none", "confluent"] as const;
+export type Framing = (typeof FRAMINGS)[number];
+
+/** Path of field numbers from the record's message down to one field: `[3, 1]` is field 1 of the message in field 3. */
+export type FieldPath = readonly number[];
+
+/** Which field feeds which input of the kind. */
+export type Mapping = Readonly<Record<string, FieldPath>>;
+
+/** Where a source begins that has never committed anything. */
+export type StartFrom = "earliest" | "latest" | { readonly timestampMs: number };
+
+/** A descriptor in the catalog: subject, version number, and the message type within it. */
+export interface DescriptorRef {
+  readonly subject: string;
+  readonly version: number;
+  /** Fully qualified, without a leading dot: `ysearch.streams.v1.Article`. */
+  readonly message: string;
+}
+
+/** One feed, complete: defaults filled in, durations in milliseconds. */
+export interface SourceDefinition {
+  readonly name: string;
+  readonly kind: KindName;
+  readonly topic: string;
+  readonly group: string;
+  /** The target: the namespace of versioned kinds, the counter space of counting kinds. A namespace has one source. */
+  readonly namespace: string;
+  readonly format: Format;
+  readonly framing: Framing;
+  /** Present exactly when `format` is `protobuf`. */
+  readonly descriptor?: DescriptorRef;
+  readonly mapping: Mapping;
+  /** How document bodies are stored: canonical JSON, or the original bytes. */
+  readonly body: "json" | "original";
+  readonly startFrom: StartFrom;
+  /** Worst processing lag that the topic's retention must exceed (I15). */
+  readonly worstLagMs: number;
+  readonly onPoison: "dead-letter" | "stop";
+  readonly deadLetterTopic: string;
+}
+
+/** A definition in force, with the revision under which its verdicts are given. */
+export interface SourceInForce {
+  readonly definition: SourceDefinition;
+  readonly revision: number;
+}
+
+/** Number of the code's own verdict rules: raise it whenever the same bytes may be judged differently (I17). */
+export const VERDICT_RULES = 1;
+
+/**
+ * The part of a definition that decides a verdict or the shape of what is written, as one comparable string. A change of
+ * it allots a new revision; a change of anything else does not.
+ */
+export function verdictOf(definition: SourceDefinition): string {
+  const { kind, namespace, format, framing, descriptor, mapping, body, onPoison } = definition;
+  const inputs = Object.keys(mapping).toSorted();
+  return JSON.stringify([
+    VERDICT_RULES,
+    kind,
+    namespace,
+    format,
+    framing,
+    descriptor === undefined ? null : [descriptor.subject, descriptor.version, descriptor.message],
+    inputs.map((input) => [input, mapping[input]]),
+    body,
+    onPoison,
+  ]);
+}

@@ -1,0 +1,176 @@
+/**
+ * The error catalogue: every failure that a caller can meet has a stable code, what kind of failure it is, a title and
+ * what to do. The core and the services know nothing of HTTP; `routes/error-reply.ts` maps the kind to a status.
+ */
+
+export type ErrorKind =
+  | "malformed"
+  | "unauthenticated"
+  | "forbidden"
+  | "not-found"
+  | "method-not-allowed"
+  | "not-acceptable"
+  | "wrong-state"
+  | "precondition-failed"
+  | "precondition-required"
+  | "too-large"
+  | "unsupported-media"
+  | "impossible"
+  | "too-many"
+  | "unavailable"
+  | "internal";
+
+interface CatalogueEntry {
+  readonly kind: ErrorKind;
+  readonly title: string;
+  readonly remedy: string;
+}
+
+export const ERRORS = {
+  REQUEST_MALFORMED: {
+    kind: "malformed",
+    title: "The request is not well-formed",
+    remedy: "Compare the request with the operation in /openapi.json; the detail names the place.",
+  },
+  REQUEST_UNKNOWN_FIELD: {
+    kind: "malformed",
+    title: "The request has a field that the operation does not know",
+    remedy: "Remove or correct the field that the detail names; nothing is ever ignored.",
+  },
+  BODY_NOT_JSON: {
+    kind: "malformed",
+    title: "The body is not strict JSON",
+    remedy: "Send UTF-8 JSON without a byte order mark, duplicate keys, prototype keys or numbers that lose digits.",
+  },
+  BODY_TOO_LARGE: {
+    kind: "too-large",
+    title: "The body is larger than the limit",
+    remedy: "Send a smaller body; limits.requestBodyBytes is the limit.",
+  },
+  MEDIA_TYPE_UNSUPPORTED: {
+    kind: "unsupported-media",
+    title: "The content type or encoding is not supported",
+    remedy: "Send application/json in UTF-8 without a content encoding.",
+  },
+  TOKEN_MISSING: {
+    kind: "unauthenticated",
+    title: "A bearer token is required",
+    remedy: "Send 'Authorization: Bearer …' with a token of the tokens file.",
+  },
+  TOKEN_INVALID: {
+    kind: "unauthenticated",
+    title: "The bearer token is not known",
+    remedy: "Check the token; tokens are listed by name in the tokens file.",
+  },
+  ROLE_INSUFFICIENT: {
+    kind: "forbidden",
+    title: "The token's role does not allow this operation",
+    remedy: "Use a token with the role that the detail names.",
+  },
+  ROUTE_UNKNOWN: {
+    kind: "not-found",
+    title: "There is no such resource",
+    remedy: "See /openapi.json for what there is.",
+  },
+  METHOD_NOT_ALLOWED: {
+    kind: "method-not-allowed",
+    title: "The resource does not have this method",
+    remedy: "Use one of the methods in the Allow header.",
+  },
+  SOURCE_UNKNOWN: {
+    kind: "not-found",
+    title: "There is no source of this name",
+    remedy: "GET /v1/sources lists the sources.",
+  },
+  PARTITION_UNKNOWN: {
+    kind: "not-found",
+    title: "The source's topic has no such partition",
+    remedy: "GET /v1/sources/{source}/partitions lists the partitions.",
+  },
+  NAMESPACE_UNKNOWN: {
+    kind: "not-found",
+    title: "No source writes to this namespace",
+    remedy: "GET /v1/sources shows which source writes to which namespace.",
+  },
+  DOCUMENT_UNKNOWN: {
+    kind: "not-found",
+    title: "No document of this id is stored",
+    remedy: "Check the id; if it was written recently, GET /v1/lag tells whether its partition has caught up.",
+  },
+  DOCUMENT_DELETED: {
+    kind: "not-found",
+    title: "The document was deleted",
+    remedy: "The provenance in this problem tells by which record.",
+  },
+  DEFINITION_CHANGE_REFUSED: {
+    kind: "impossible",
+    title: "This part of a source's definition cannot be changed in place",
+    remedy: "Define a new source, or open a topic epoch; the detail names the fields.",
+  },
+  PRECONDITION_FAILED: {
+    kind: "precondition-failed",
+    title: "The resource has changed since it was read",
+    remedy: "Read it again and repeat the change with its present ETag.",
+  },
+  PRECONDITION_REQUIRED: {
+    kind: "precondition-required",
+    title: "This change needs If-Match",
+    remedy: "Read the resource and send its ETag in If-Match.",
+  },
+  DESCRIPTOR_INVALID: {
+    kind: "impossible",
+    title: "The descriptor does not compile",
+    remedy: "The detail names the file, type or field.",
+  },
+  DESCRIPTOR_UNKNOWN: {
+    kind: "impossible",
+    title: "There is no such descriptor subject or version",
+    remedy: "Name a built-in subject, or register the descriptor first.",
+  },
+  MAPPING_INVALID: {
+    kind: "impossible",
+    title: "The mapping does not fit the descriptor and the kind",
+    remedy: "The detail names the input and the path.",
+  },
+  CONFIG_INVALID: {
+    kind: "malformed",
+    title: "The configuration is not valid",
+    remedy: "Correct what the detail names; 'ysearch-streams check' reads a file without starting anything.",
+  },
+  KV_UNAVAILABLE: {
+    kind: "unavailable",
+    title: "The KV plane cannot answer now",
+    remedy: "Try again after Retry-After; GET /v1/kv/owners tells which owner is down and why.",
+  },
+  BROKER_UNAVAILABLE: {
+    kind: "unavailable",
+    title: "The broker cannot answer now",
+    remedy: "Try again after Retry-After; GET /v1/sources tells what the consumer met.",
+  },
+  NOT_READY: {
+    kind: "unavailable",
+    title: "The service is starting or stopping",
+    remedy: "Try again after Retry-After.",
+  },
+  INTERNAL: {
+    kind: "internal",
+    title: "The service failed in a way that is its own fault",
+    remedy: "Report the request id; the log has the cause under it.",
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A failure with a code of {@link ERRORS}. `detail` says what happened, never a secret or a record's payload. */
+export class StreamsError extends Error {
+  readonly code: ErrorCode;
+  /** Further members of the problem document: bounds, ranges, provenance. */
+  readonly extra: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, detail: string, extra: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(detail, options);
+    this.name = "StreamsError";
+    this.code = code;
+    this.extra = extra;
+  }
+}

@@ -1,0 +1,187 @@
+import type { Offset } from "../core/offset.ts";
+import type { SourceDefinition } from "../core/source.ts";
+import type { OwnerStatus } from "./kv-plane.ts";
+
+/**
+ * What the HTTP edge may ask of the services. Offsets are Numbers here; the routes write them as decimal strings.
+ * Times are milliseconds since 1970; the routes write them as RFC 3339.
+ */
+export interface ControlPlane {
+  readonly health: HealthQueries;
+  readonly sources: SourceQueries;
+  readonly lag: LagQueries;
+  readonly documents: DocumentQueries;
+  readonly owners: OwnerQueries;
+}
+
+export interface HealthQueries {
+  /** Whether the API can be served; never fails because of a broker, a KV owner or a stopped partition. */
+  ready(): { readonly ready: boolean; readonly phase: "starting" | "serving" | "draining"; readonly kv: "up" | "away" };
+}
+
+export const PARTITION_STATES = [
+  "unassigned",
+  "starting",
+  "verifying",
+  "running",
+  "holding",
+  "paused",
+  "stopped",
+  "draining",
+] as const;
+export type PartitionStateName = (typeof PARTITION_STATES)[number];
+
+/** A stop as an operator reads it. */
+export interface StopView {
+  readonly code: string;
+  /** One sentence: what happened. */
+  readonly text: string;
+  /** Offset that was wanted. */
+  readonly wanted?: Offset;
+  readonly bounds?: { readonly logStart: Offset; readonly end: Offset };
+  /** `[from, to)` that can no longer be read. */
+  readonly lost?: { readonly from: Offset; readonly to: Offset };
+  readonly since: number;
+  readonly remedy: string;
+}
+
+/** Why a partition waits: a store or broker fault. */
+export interface HoldView {
+  readonly code: string;
+  readonly text: string;
+  readonly since: number;
+  readonly attempts: number;
+}
+
+export interface PartitionView {
+  readonly source: string;
+  readonly partition: number;
+  readonly desired: "running" | "paused";
+  readonly observed: PartitionStateName;
+  readonly since: number;
+  /** Why it is in that state, for people. */
+  readonly reason?: string;
+  readonly committed?: Offset;
+  readonly watermark?: Offset;
+  readonly position?: Offset;
+  readonly logStart?: Offset;
+  readonly end?: Offset;
+  readonly inFlight: { readonly batches: number; readonly records: number; readonly bytes: number };
+  readonly oldestUnacknowledged?: { readonly offset: Offset; readonly ageMs: number };
+  readonly topicEpoch: number;
+  readonly stop?: StopView;
+  readonly hold?: HoldView;
+  readonly counts: PartitionCounts;
+}
+
+/** Since this process took the partition. */
+export interface PartitionCounts {
+  readonly delivered: number;
+  readonly written: number;
+  readonly deadLettered: number;
+  readonly folded: number;
+}
+
+export interface SourceView {
+  readonly name: string;
+  readonly kind: string;
+  readonly topic: string;
+  readonly group: string;
+  readonly namespace: string;
+  readonly desired: "running" | "paused";
+  readonly observed: "starting" | "running" | "degraded" | "holding" | "stopped" | "paused" | "failed" | "draining";
+  readonly since: number;
+  readonly reason?: string;
+  readonly revision: number;
+  /** Whether the configuration file says something else than what is in force. */
+  readonly drift: boolean;
+  readonly consumer: { readonly state: string; readonly rebuilds: number; readonly cause?: string; readonly text?: string };
+  readonly partitions: Readonly<Record<PartitionStateName, number>>;
+  readonly recentErrors: readonly { readonly at: number; readonly code: string; readonly text: string }[];
+}
+
+export interface DefinitionView {
+  readonly definition: SourceDefinition;
+  readonly revision: number;
+  /** Changes with every change of the definition. */
+  readonly etag: string;
+  /** What the configuration file says, when it differs. */
+  readonly fileDiffers?: readonly string[];
+}
+
+export interface SourceQueries {
+  list(): readonly SourceView[];
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  get(name: string): SourceView;
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  definition(name: string): DefinitionView;
+  /**
+   * Puts a definition in force. `ifMatch` must be the present etag.
+   * @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
+   */
+  define(name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView>;
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  partitions(name: string): readonly PartitionView[];
+  /** @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */
+  partition(name: string, partition: number): PartitionView;
+}
+
+/** A measured number, or why there is none. */
+export type Measured = { readonly known: true; readonly value: number } | { readonly known: false; readonly cause: string };
+
+export interface PartitionLag {
+  readonly source: string;
+  readonly partition: number;
+  /** Records between watermark and end: offsets, so an upper bound where the log has holes. */
+  readonly records: Measured;
+  /** Age of the oldest unprocessed record by its broker timestamp. */
+  readonly seconds: Measured;
+  /** Seconds until retention reaches what is not yet processed. */
+  readonly timeToLossSeconds: Measured;
+  /** What `records` was computed from. */
+  readonly basis: "watermark" | "committed" | "none";
+  readonly measuredAt: number;
+}
+
+export interface LagView {
+  readonly measuredAt: number;
+  readonly partitions: readonly PartitionLag[];
+}
+
+export interface LagQueries {
+  all(): LagView;
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  ofSource(name: string): LagView;
+}
+
+/** Where a stored value came from. */
+export interface Provenance {
+  readonly source: string;
+  readonly partition: number;
+  readonly offset: Offset;
+  readonly topicEpoch: number;
+  readonly revision: number;
+  readonly descriptorVersion: number;
+  readonly timestampMs: number;
+}
+
+export interface DocumentView {
+  readonly namespace: string;
+  readonly id: string;
+  readonly body: { readonly format: "json" | "protobuf" | "raw"; readonly bytes: Uint8Array };
+  readonly provenance: Provenance;
+  /** When it was read from the plane. */
+  readonly asOf: number;
+}
+
+export interface DocumentQueries {
+  /** @throws StreamsError NAMESPACE_UNKNOWN, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
+  read(namespace: string, id: string): Promise<DocumentView>;
+}
+
+export interface OwnerQueries {
+  owners(): readonly OwnerStatus[];
+  /** Durable acks that a write needs, and owners that a restoring read asks. */
+  readonly writeAcks: number;
+  readonly readOwners: number;
+}

@@ -1,0 +1,35 @@
+import type { RecordFault } from "../core/fault.ts";
+import type { KindName, Mapping } from "../core/source.ts";
+import type { DecodedRecord, KindInput } from "./decoder.ts";
+
+/** What a kind sees of a record beside its decoded value. */
+export interface RecordContext {
+  readonly key: Uint8Array | null;
+  /** Broker timestamp, milliseconds; −1 when there is none. */
+  readonly timestampMs: number;
+}
+
+/** One write of a versioned kind. `id` is the record key as text. */
+export type VersionedWrite =
+  | { readonly write: "put"; readonly id: string; readonly body: NonNullable<DecodedRecord["body"]> }
+  | { readonly write: "delete"; readonly id: string };
+
+/**
+ * How a record of a versioned kind becomes a write. Pure: no clock, no I/O. Counting kinds implement another shape
+ * behind the same registration.
+ */
+export interface VersionedKind {
+  readonly name: KindName;
+  readonly counting: false;
+  /** KV space that the kind writes to. */
+  readonly space: "document" | "dial";
+  readonly inputs: readonly KindInput[];
+  /** Whether the value's body is stored. */
+  readonly keepsBody: boolean;
+  /** Mapping that fits the built-in descriptor of this kind. */
+  readonly defaultMapping: Mapping;
+  /** `value` is null for a record whose value is null. */
+  apply(record: RecordContext, value: DecodedRecord | null): VersionedWrite | RecordFault;
+}
+
+export type Kind = VersionedKind;
