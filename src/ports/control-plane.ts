@@ -95,7 +95,12 @@ export interface SourceView {
   readonly revision: number;
   /** Whether the configuration file says something else than what is in force. */
   readonly drift: boolean;
-  readonly consumer: { readonly state: string; readonly rebuilds: number; readonly cause?: string; readonly text?: string };
+  readonly consumer: {
+    readonly state: string;
+    readonly rebuilds: number;
+    readonly cause?: string;
+    readonly text?: string;
+  };
   readonly partitions: Readonly<Record<PartitionStateName, number>>;
   readonly recentErrors: readonly { readonly at: number; readonly code: string; readonly text: string }[];
 }
@@ -127,7 +132,9 @@ export interface SourceQueries {
 }
 
 /** A measured number, or why there is none. */
-export type Measured = { readonly known: true; readonly value: number } | { readonly known: false; readonly cause: string };
+export type Measured =
+  | { readonly known: true; readonly value: number }
+  | { readonly known: false; readonly cause: string };
 
 export interface PartitionLag {
   readonly source: string;
