@@ -1,0 +1,70 @@
+import type { Offset } from "../offset.ts";
+import { outOfRange } from "./start.ts";
+import type { BoundsReading, Cause, FetchFaultCode, PartitionState, Step } from "./state.ts";
+import { DISPUTES_MAX, halted, unchanged } from "./transition.ts";
+
+/** The broker edge could not turn a fetch into records; it has paused the partition already. */
+export function onFetchFault(state: PartitionState, position: Offset, fault: FetchFaultCode, detail: string): Step {
+  const { phase } = state;
+  if (phase.phase !== "running" && phase.phase !== "verifying") return unchanged(state);
+  if (fault === "undecodable") return halted(state, { code: "UNDECODABLE_BATCH", detail, wanted: position });
+  if (fault === "batch-too-large") return halted(state, { code: "BATCH_TOO_LARGE", detail, wanted: position });
+  const attempts = (phase.phase === "running" ? phase.disputes : 0) + 1;
+  return dispute(state, attempts, { code: "OUT_OF_RANGE", text: detail });
+}
+
+/** Waits for the log's bounds: only they decide whether an out-of-range answer is true (I4). */
+function dispute(state: PartitionState, attempts: number, cause: Cause): Step {
+  return {
+    state: { ...state, phase: { phase: "holding", on: { hold: "bounds" }, cause, attempts }, fetching: false },
+    effects: [{ effect: "pause" }, { effect: "read-bounds", attempt: attempts }],
+  };
+}
+
+/** What the partition knows of its log's two ends, to be handed back with the bounds that are read next. */
+export function knownBounds(state: PartitionState): BoundsReading["before"] {
+  return { reached: Math.max(state.position ?? 0, state.watermark ?? 0), logStart: state.logStart ?? 0 };
+}
+
+/** Bounds as the broker says now: settles a dispute, and notices a log that shrank at either end. */
+export function onBounds(state: PartitionState, reading: BoundsReading): Step {
+  const { phase } = state;
+  const { logStart, end, before } = reading;
+  const seen: PartitionState = { ...state, logStart: Math.max(state.logStart ?? 0, logStart), end };
+  if (phase.phase === "holding" && phase.on.hold === "bounds") {
+    return reading.asked ? settle(seen, phase.attempts, phase.cause, reading) : unchanged(seen);
+  }
+  if (phase.phase !== "running") return unchanged(seen);
+  if (logStart < before.logStart) {
+    const detail = `the log began at ${before.logStart} and now begins at ${logStart}`;
+    return halted(state, { code: "TOPIC_RECREATED", detail, bounds: { logStart, end } });
+  }
+  return end < before.reached
+    ? dispute(seen, 1, { code: "OUT_OF_RANGE", text: `the log ends at ${end}, below the position ${before.reached}` })
+    : unchanged(seen);
+}
+
+function settle(state: PartitionState, attempts: number, cause: Cause, reading: BoundsReading): Step {
+  const bounds = { logStart: reading.logStart, end: reading.end };
+  const position = state.position ?? 0;
+  const stop = outOfRange(position, bounds);
+  if (stop?.code === "BELOW_LOG_START") return halted(state, stop);
+  if (attempts >= DISPUTES_MAX) {
+    return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });
+  }
+  if (stop !== undefined) return dispute(state, attempts + 1, cause);
+  return {
+    state: { ...state, phase: { phase: "running", disputes: attempts }, fetching: true },
+    effects: [{ effect: "begin", position }],
+  };
+}
+
+/** Bounds could not be read: the dispute stays open, without counting against the position. */
+export function onBoundsFailed(state: PartitionState, cause: Cause): Step {
+  const { phase } = state;
+  if (phase.phase !== "holding" || phase.on.hold !== "bounds") return unchanged(state);
+  return {
+    state: { ...state, phase: { ...phase, cause } },
+    effects: [{ effect: "read-bounds", attempt: phase.attempts }],
+  };
+}

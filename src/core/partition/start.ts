@@ -1,0 +1,117 @@
+import type { Offset } from "../offset.ts";
+import type { Copy, Fingerprint } from "./copy.ts";
+import type { Stop } from "./stop.ts";
+
+/** Where a partition begins, written before its first fetch. It decides until a later commit is confirmed (`settled`). */
+export interface StartRecord {
+  readonly from: Offset;
+  readonly settled: boolean;
+}
+
+/** All that the decision at I5 looks at. */
+export interface StartFacts {
+  readonly startRecord: StartRecord | undefined;
+  /** The group's committed offset; a negative one has been turned into undefined. */
+  readonly committed: Offset | undefined;
+  readonly copy: Copy | undefined;
+  readonly bounds: { readonly logStart: Offset; readonly end: Offset };
+}
+
+/** What follows from the facts. */
+export type StartDecision =
+  /** No commit, no copy, no start record: the source's `startFrom` is resolved and recorded, then facts are read again. */
+  | { readonly decision: "first-start" }
+  | {
+      readonly decision: "start";
+      readonly at: Offset;
+      /** Read this record first; if it is another one, the log is another log. */
+      readonly verify?: Verification;
+    }
+  | { readonly decision: "stop"; readonly stop: Stop };
+
+export interface Verification {
+  readonly fingerprint: Fingerprint;
+  /** What to do when the record is no longer in the log (compacted): a known commit vouches for it, nothing else does. */
+  readonly ifAbsent: "go-on" | "stop";
+}
+
+/** The table at I5, then I4. Pure. */
+export function decideStart(facts: StartFacts): StartDecision {
+  const { startRecord, committed, copy, bounds } = facts;
+  const anotherLog = contradiction(facts);
+  if (anotherLog !== undefined) return { decision: "stop", stop: anotherLog };
+  if (startRecord !== undefined && !startRecord.settled) return within(startRecord.from, bounds);
+  if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
+  if (copy === undefined) {
+    return halt("KV_COPY_MISSING", `committed offset ${committed} without a copy`, committed, bounds);
+  }
+  if (committed > copy.watermark) {
+    return halt("COMMIT_MOVED", `committed offset ${committed}, applied up to ${copy.watermark}`, committed, bounds);
+  }
+  const start = within(committed, bounds);
+  const checkable = committed === copy.watermark && copy.fingerprint !== undefined;
+  if (start.decision !== "start" || !checkable || copy.fingerprint.offset < bounds.logStart) return start;
+  return { ...start, verify: { fingerprint: copy.fingerprint, ifAbsent: "go-on" } };
+}
+
+/** What the copy remembers of the log and the log now denies. */
+function contradiction({ copy, bounds }: StartFacts): Stop | undefined {
+  if (copy === undefined) return undefined;
+  if (bounds.end < copy.watermark) {
+    const detail = `applied up to ${copy.watermark}, but the log ends at ${bounds.end}`;
+    return { code: "ABOVE_LOG_END", detail, wanted: copy.watermark, bounds };
+  }
+  if (copy.logStartSeen !== undefined && bounds.logStart < copy.logStartSeen) {
+    const detail = `the log began at ${copy.logStartSeen} and now begins at ${bounds.logStart}`;
+    return { code: "TOPIC_RECREATED", detail, wanted: copy.watermark, bounds };
+  }
+  return undefined;
+}
+
+/** No commit, a copy. */
+function fromCopy(copy: Copy, bounds: StartFacts["bounds"]): StartDecision {
+  if (bounds.logStart >= copy.watermark) return within(copy.watermark, bounds);
+  if (copy.fingerprint === undefined || copy.fingerprint.offset < bounds.logStart) {
+    return halt("TOPIC_RECREATED", "no commit, and no record left to recognise the log by", copy.watermark, bounds);
+  }
+  return {
+    decision: "start",
+    at: copy.watermark,
+    verify: { fingerprint: copy.fingerprint, ifAbsent: "stop" },
+  };
+}
+
+/** I4: a start outside the bounds is a stop, never a correction. */
+function within(at: Offset, bounds: StartFacts["bounds"]): StartDecision {
+  const stop = outOfRange(at, bounds);
+  return stop === undefined ? { decision: "start", at } : { decision: "stop", stop };
+}
+
+/** The stop for a position outside `[logStart, end]`, undefined inside; the end itself is legal (nothing there yet). */
+export function outOfRange(
+  position: Offset,
+  bounds: { readonly logStart: Offset; readonly end: Offset },
+): Stop | undefined {
+  if (position < bounds.logStart) {
+    return {
+      code: "BELOW_LOG_START",
+      detail: `wanted ${position}, the log begins at ${bounds.logStart}`,
+      wanted: position,
+      bounds,
+      lost: { from: position, to: bounds.logStart },
+    };
+  }
+  if (position > bounds.end) {
+    return {
+      code: "ABOVE_LOG_END",
+      detail: `wanted ${position}, the log ends at ${bounds.end}`,
+      wanted: position,
+      bounds,
+    };
+  }
+  return undefined;
+}
+
+function halt(code: Stop["code"], detail: string, wanted: Offset, bounds: StartFacts["bounds"]): StartDecision {
+  return { decision: "stop", stop: { code, detail, wanted, bounds } };
+}

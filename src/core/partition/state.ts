@@ -1,0 +1,144 @@
+import type { Offset } from "../offset.ts";
+import type { Fingerprint } from "./copy.ts";
+import type { StartFacts, Verification } from "./start.ts";
+import type { Stop } from "./stop.ts";
+
+/** Why a partition waits: a stable code of the store or the broker edge, and a text without payload. */
+export interface Cause {
+  readonly code: string;
+  readonly text: string;
+}
+
+/** Lifecycle of one assigned partition. What each state needs travels with it. */
+export type Phase =
+  /** Facts for the start decision are being gathered; nothing is fetched. `cause`: the last attempt failed. */
+  | { readonly phase: "starting"; readonly attempts: number; readonly cause?: Cause }
+  /** Reading begins at a record that must be the one that was acknowledged last. */
+  | { readonly phase: "verifying"; readonly verify: Verification }
+  | { readonly phase: "running"; readonly disputes: number }
+  /** A store or broker fault: one batch (`seq`) or one position is tried again until it works. */
+  | { readonly phase: "holding"; readonly on: Hold; readonly cause: Cause; readonly attempts: number }
+  | { readonly phase: "stopped"; readonly stop: Stop }
+  /** SIGTERM: no more fetching; what is in flight may still be acknowledged and committed. */
+  | { readonly phase: "draining" }
+  /** Another assignment epoch: every later result is void. */
+  | { readonly phase: "gone" };
+
+export type Hold = { readonly hold: "write"; readonly seq: number } | { readonly hold: "bounds" };
+
+/** A batch between delivery and acknowledgement. */
+export interface InFlight {
+  readonly seq: number;
+  readonly from: Offset;
+  readonly next: Offset;
+  readonly records: number;
+  readonly bytes: number;
+  readonly deliveredAtMs: number;
+  readonly acknowledged: boolean;
+  /** Of the last record; known once the batch has been processed. */
+  readonly fingerprint: Fingerprint | undefined;
+}
+
+export interface PartitionState {
+  readonly phase: Phase;
+  /** Last contiguously acknowledged + 1, over what was delivered. Undefined before the start is decided. */
+  readonly watermark: Offset | undefined;
+  /** Next to read. */
+  readonly position: Offset | undefined;
+  /** In delivery order; the watermark passes the acknowledged prefix. */
+  readonly inFlight: readonly InFlight[];
+  readonly fetching: boolean;
+  /** Of the last record below the watermark. */
+  readonly fingerprint: Fingerprint | undefined;
+  readonly logStart: Offset | undefined;
+  readonly end: Offset | undefined;
+  /** The group's committed offset as last confirmed or read back. */
+  readonly committed: Offset | undefined;
+  /** How far the copy is known to be durable. */
+  readonly copied: Offset | undefined;
+  readonly nextSeq: number;
+}
+
+export const INITIAL_STATE: PartitionState = {
+  phase: { phase: "starting", attempts: 0 },
+  watermark: undefined,
+  position: undefined,
+  inFlight: [],
+  fetching: false,
+  fingerprint: undefined,
+  logStart: undefined,
+  end: undefined,
+  committed: undefined,
+  copied: undefined,
+  nextSeq: 1,
+};
+
+/** What happens to a partition. */
+export type PartitionEvent =
+  | { readonly event: "facts"; readonly facts: StartFacts; readonly stop: Stop | undefined }
+  | { readonly event: "facts-failed"; readonly cause: Cause }
+  | { readonly event: "batch"; readonly batch: DeliveredBatch }
+  | { readonly event: "acknowledged"; readonly seq: number; readonly fingerprint: Fingerprint | undefined }
+  | { readonly event: "write-failed"; readonly seq: number; readonly cause: Cause }
+  | { readonly event: "retry" }
+  /** Policy `stop`: the batch ends before the record at `offset`. */
+  | { readonly event: "poison"; readonly seq: number; readonly offset: Offset; readonly detail: string }
+  | {
+      readonly event: "fetch-fault";
+      readonly position: Offset;
+      readonly fault: FetchFaultCode;
+      readonly detail: string;
+    }
+  | ({ readonly event: "bounds" } & BoundsReading)
+  | { readonly event: "bounds-failed"; readonly cause: Cause }
+  | { readonly event: "copied"; readonly watermark: Offset }
+  | { readonly event: "read-back"; readonly committed: Offset | undefined }
+  | { readonly event: "committed"; readonly offset: Offset }
+  | { readonly event: "halt"; readonly stop: Stop }
+  | { readonly event: "drain" }
+  | { readonly event: "revoked" };
+
+/** Log bounds, with what the partition knew when they were asked for: an answer says nothing of what came later. */
+export interface BoundsReading {
+  readonly logStart: Offset;
+  readonly end: Offset;
+  /** Whether the machine asked (`read-bounds`); otherwise it is the regular reading. */
+  readonly asked: boolean;
+  readonly before: { readonly reached: Offset; readonly logStart: Offset };
+}
+
+export type FetchFaultCode = "out-of-range" | "undecodable" | "batch-too-large";
+
+/** A batch as the machine sees it. */
+export interface DeliveredBatch {
+  readonly fetchedAt: Offset;
+  readonly next: Offset;
+  readonly records: number;
+  readonly bytes: number;
+  readonly logStart: Offset | undefined;
+  readonly end: Offset;
+  readonly deliveredAtMs: number;
+  /** Whether the process is short of memory for batches: fetching pauses after this one. */
+  readonly crowded: boolean;
+  /** While verifying: what became of the record to recognise. */
+  readonly recognised: "equal" | "different" | "absent" | undefined;
+}
+
+/** What the runner must do. */
+export type PartitionEffect =
+  | { readonly effect: "gather-facts"; readonly attempt: number }
+  | { readonly effect: "record-first-start" }
+  | { readonly effect: "begin"; readonly position: Offset }
+  | { readonly effect: "pause" }
+  | { readonly effect: "resume" }
+  /** Decode, fold and write records at or above `from`; `again`: what was prepared before is written once more. */
+  | { readonly effect: "process"; readonly seq: number; readonly from: Offset; readonly again: boolean }
+  | { readonly effect: "drop"; readonly seqs: readonly number[] }
+  | { readonly effect: "retry-later"; readonly attempt: number }
+  | { readonly effect: "read-bounds"; readonly attempt: number }
+  | { readonly effect: "persist-stop"; readonly stop: Stop };
+
+export interface Step {
+  readonly state: PartitionState;
+  readonly effects: readonly PartitionEffect[];
+}

@@ -1,0 +1,96 @@
+import type { Offset } from "../offset.ts";
+
+/**
+ * Every way in which the system halts one partition by itself. `commits` says whether work acknowledged before the stop
+ * may still be committed: not where the group's committed offset itself is in doubt.
+ */
+export const STOPS = {
+  BELOW_LOG_START: {
+    commits: true,
+    text: "the position is below the start of the log: records were deleted before they were read",
+    remedy: "Decide what the lost range is worth, then resume from log-start accepting that loss.",
+  },
+  ABOVE_LOG_END: {
+    commits: false,
+    text: "the position is above the end of the log: the topic was truncated or re-created",
+    remedy: "Find out what happened to the topic; open a topic epoch if it was re-created.",
+  },
+  OFFSET_DISPUTED: {
+    commits: true,
+    text: "the broker keeps answering out of range for a position that its own bounds contain",
+    remedy: "Check the partition's leader and replicas, then resume from committed.",
+  },
+  TOPIC_RECREATED: {
+    commits: false,
+    text: "the log is not the one that was read before",
+    remedy: "If the topic was re-created on purpose, open a topic epoch; otherwise restore it.",
+  },
+  COMMIT_VANISHED: {
+    commits: false,
+    text: "the group's committed offset is gone: the topic was re-created, or the group deleted",
+    remedy: "If the topic was re-created, open a topic epoch; if only the group was deleted, resume from copy.",
+  },
+  COMMIT_MOVED: {
+    commits: false,
+    text: "the group's committed offset is ahead of what was applied: somebody moved it",
+    remedy: "Resume from copy to read what was skipped, or from committed accepting the loss.",
+  },
+  KV_COPY_MISSING: {
+    commits: false,
+    text: "the group has a committed offset, but the KV plane knows nothing of it",
+    remedy: "If the KV plane was replaced, resume from log-start to rebuild it; otherwise check kv.directories.",
+  },
+  POISON: {
+    commits: true,
+    text: "a record cannot be applied and the source's policy is to stop",
+    remedy: "Correct the descriptor or mapping, or resume past the record accepting its loss.",
+  },
+  UNDECODABLE_BATCH: {
+    commits: true,
+    text: "a batch of records is damaged, or packed with a codec that this build does not have",
+    remedy: "Check the broker's disks and the producers' compression, then resume from committed or past the batch.",
+  },
+  BATCH_TOO_LARGE: {
+    commits: true,
+    text: "a batch of records is larger in memory than limits.batchDecompressedBytes",
+    remedy: "Raise the limit if the batch is wanted, then resume from committed.",
+  },
+  OFFSET_LIMIT: {
+    commits: true,
+    text: "the log has reached the largest offset that a version can carry",
+    remedy: "Move the feed to a new topic under a new topic epoch.",
+  },
+  PARTITIONS_CHANGED: {
+    commits: true,
+    text: "the topic's partitions grew to a number that is no multiple of what it was, or shrank: keys moved between old partitions",
+    remedy: "Quiet the producers, let the old partitions be read to their end, then open a topic epoch.",
+  },
+  IDENTITY_CHANGED: {
+    commits: false,
+    text: "the source is bound to another cluster or topic",
+    remedy: "Point the configuration back, or open a topic epoch for the new topic.",
+  },
+  INVARIANT_BROKEN: {
+    commits: false,
+    text: "the service found itself in a state that it promises never to be in",
+    remedy: "Report it with the log; nothing was committed. Resume from committed once it is understood.",
+  },
+} as const satisfies Record<string, { commits: boolean; text: string; remedy: string }>;
+
+export type StopCode = keyof typeof STOPS;
+
+/** One halt of one partition, as it is stored (I13) and shown. */
+export interface Stop {
+  readonly code: StopCode;
+  /** What happened here, in addition to the text of the code. */
+  readonly detail: string;
+  readonly wanted?: Offset;
+  readonly bounds?: { readonly logStart: Offset; readonly end: Offset };
+  /** `[from, to)` that cannot be read any more. */
+  readonly lost?: { readonly from: Offset; readonly to: Offset };
+}
+
+/** Whether work acknowledged before this stop may be committed. */
+export function mayCommit(stop: Stop): boolean {
+  return STOPS[stop.code].commits;
+}

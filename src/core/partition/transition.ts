@@ -1,0 +1,43 @@
+import type { Offset } from "../offset.ts";
+import type { InFlight, PartitionEffect, PartitionState, Step } from "./state.ts";
+import type { Stop } from "./stop.ts";
+
+/** How often an out-of-range answer that the bounds contradict, or an end below us, is tried again before it stops. */
+export const DISPUTES_MAX = 5;
+
+/** Nothing changes. */
+export function unchanged(state: PartitionState): Step {
+  return { state, effects: [] };
+}
+
+/** The system halts the partition: no more fetching; what was delivered before may still be acknowledged. */
+export function halted(state: PartitionState, stop: Stop): Step {
+  if (state.phase.phase === "stopped") return unchanged(state);
+  return {
+    state: { ...state, phase: { phase: "stopped", stop }, fetching: false },
+    effects: [{ effect: "pause" }, { effect: "persist-stop", stop }],
+  };
+}
+
+/** Keeps the batches up to `seq` and forgets the later ones: they will be read again from `position`. */
+export function truncateAfter(state: PartitionState, seq: number, position: Offset): Step {
+  const kept = state.inFlight.filter((batch) => batch.seq <= seq);
+  const dropped = state.inFlight.filter((batch) => batch.seq > seq).map((batch) => batch.seq);
+  const effects: PartitionEffect[] = dropped.length === 0 ? [] : [{ effect: "drop", seqs: dropped }];
+  return { state: { ...state, inFlight: kept, position }, effects };
+}
+
+/** Passes the watermark over the acknowledged prefix (I1: never past a gap). */
+export function advance(state: PartitionState, inFlight: readonly InFlight[]): PartitionState {
+  const firstOpen = inFlight.findIndex((batch) => !batch.acknowledged);
+  const passed = firstOpen === -1 ? inFlight : inFlight.slice(0, firstOpen);
+  const last = passed.at(-1);
+  if (last === undefined) return { ...state, inFlight };
+  const fingerprint = passed.findLast((batch) => batch.fingerprint !== undefined)?.fingerprint;
+  return {
+    ...state,
+    inFlight: inFlight.slice(passed.length),
+    watermark: last.next,
+    fingerprint: fingerprint ?? state.fingerprint,
+  };
+}

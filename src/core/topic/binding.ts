@@ -1,0 +1,76 @@
+import type { Offset } from "../offset.ts";
+import type { StartFrom } from "../source.ts";
+import { TOPIC_EPOCH_MAX } from "../version.ts";
+import type { Stop } from "../partition/stop.ts";
+
+/** What a source is bound to since its first start, stored as a control record. */
+export interface Binding {
+  readonly clusterId: string;
+  readonly topic: string;
+  /** Ascending; partition `p` belongs to the first entry with `p < partitions`. */
+  readonly epochs: readonly { readonly epoch: number; readonly partitions: number }[];
+  /** The one moment at which the whole source first started; `latest` has become a time. */
+  readonly firstStart: "earliest" | { readonly timestampMs: number };
+}
+
+export interface Identity {
+  readonly clusterId: string;
+  readonly topic: string;
+  readonly partitions: number;
+}
+
+/** The binding of a source that starts for the first time at `nowMs`. */
+export function bind(identity: Identity, startFrom: StartFrom, nowMs: number): Binding {
+  return {
+    clusterId: identity.clusterId,
+    topic: identity.topic,
+    epochs: [{ epoch: 0, partitions: identity.partitions }],
+    firstStart: startFrom === "latest" ? { timestampMs: nowMs } : startFrom,
+  };
+}
+
+/** A binding checked against what the broker says now. */
+export type Rebinding =
+  | { readonly outcome: "unchanged" }
+  /** The topic grew to a multiple: with hash modulo count a key moves only to a new partition. */
+  | { readonly outcome: "grown"; readonly binding: Binding }
+  | { readonly outcome: "stop"; readonly stop: Stop };
+
+/** Compares identity and partition count with the binding (section 4 of the contract, growing partitions). */
+export function rebind(binding: Binding, identity: Identity): Rebinding {
+  if (binding.clusterId !== identity.clusterId || binding.topic !== identity.topic) {
+    const detail = `bound to topic ${binding.topic} of cluster ${binding.clusterId}, found ${identity.topic} of ${identity.clusterId}`;
+    return { outcome: "stop", stop: { code: "IDENTITY_CHANGED", detail } };
+  }
+  const last = binding.epochs.at(-1);
+  const known = last?.partitions ?? 0;
+  if (identity.partitions === known) return { outcome: "unchanged" };
+  const epoch = (last?.epoch ?? -1) + 1;
+  if (identity.partitions < known || identity.partitions % known !== 0 || epoch > TOPIC_EPOCH_MAX) {
+    const detail = `${known} partitions became ${identity.partitions}`;
+    return { outcome: "stop", stop: { code: "PARTITIONS_CHANGED", detail } };
+  }
+  const grown = { ...binding, epochs: [...binding.epochs, { epoch, partitions: identity.partitions }] };
+  return { outcome: "grown", binding: grown };
+}
+
+/** The topic epoch of a partition; undefined for one that the binding does not know yet. */
+export function topicEpochOf(binding: Binding, partition: number): number | undefined {
+  return binding.epochs.find((entry) => partition < entry.partitions)?.epoch;
+}
+
+/**
+ * Where a partition without any history starts: at the source's moment, or, for one that appeared later, at its log
+ * start: nothing in it may be skipped. `timestamp` asks for the first offset at or after that time.
+ */
+export function firstStartOf(
+  binding: Binding,
+  partition: number,
+  logStart: Offset,
+): { readonly at: Offset } | { readonly timestampMs: number } {
+  const original = binding.epochs[0];
+  if (binding.firstStart === "earliest" || original === undefined || partition >= original.partitions) {
+    return { at: logStart };
+  }
+  return { timestampMs: binding.firstStart.timestampMs };
+}
