@@ -1,0 +1,32 @@
+import { StreamsError } from "../errors.ts";
+
+/** One thing that is wrong with the configuration. No text of it holds a secret. */
+export interface ConfigFault {
+  /** Place within the file: `sources[0].topic`; empty for the file as a whole. */
+  readonly path: string;
+  /** Line in the file, from 1; absent for what is missing or does not come from the file. */
+  readonly line?: number;
+  /** What was found. */
+  readonly found: string;
+  /** What is right, or what to do. */
+  readonly right: string;
+}
+
+/** One line of text for a fault: `streams.yaml:12: limits.drainTimeot: unknown key; did you mean …`. */
+export function faultText(fault: ConfigFault, file?: string): string {
+  const place = [file, fault.line].filter((part) => part !== undefined).join(":");
+  return [place, fault.path, `${fault.found}; ${fault.right}`].filter((part) => part !== "").join(": ");
+}
+
+/** All faults of a configuration as one CONFIG_INVALID, in the order of the file; `extra.faults` has them one by one. */
+export function configError(faults: readonly ConfigFault[], file?: string): StreamsError {
+  const ordered = faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity));
+  const detail = ordered.map((fault) => faultText(fault, file)).join("\n");
+  return new StreamsError("CONFIG_INVALID", detail, { faults: ordered });
+}
+
+/** A value as a fault may show it: short, on one line. */
+export function shown(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

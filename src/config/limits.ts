@@ -1,0 +1,152 @@
+/** The one table of limits: schema, defaults, documentation and `--print-config` all come from it. */
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** What a limit is counted in. Milliseconds are spelled `20s` in the file, bytes `64MiB`. */
+export type LimitUnit = "bytes" | "ms";
+
+/** One row of {@link LIMITS}. Numbers are in `unit`; `min` and `max` are allowed values. */
+export interface LimitRow {
+  readonly unit: LimitUnit;
+  readonly default: number;
+  readonly min: number;
+  readonly max: number;
+  /** One line for the operator. */
+  readonly meaning: string;
+}
+
+/** Every limit by its name in the file. */
+export const LIMITS = {
+  inFlightBytes: {
+    unit: "bytes",
+    default: 64 * MIB,
+    min: MIB,
+    max: 4 * GIB,
+    meaning: "Fetched but not yet acknowledged records that one process holds, all sources together.",
+  },
+  sourceFloorBytes: {
+    unit: "bytes",
+    default: 2 * MIB,
+    min: 64 * KIB,
+    max: 256 * MIB,
+    meaning: "Share of inFlightBytes that every source keeps however busy the others are.",
+  },
+  fetchBytes: {
+    unit: "bytes",
+    default: 8 * MIB,
+    min: 64 * KIB,
+    max: 128 * MIB,
+    meaning: "Most that one answer of one broker may carry.",
+  },
+  fetchBytesPerPartition: {
+    unit: "bytes",
+    default: MIB,
+    min: 16 * KIB,
+    max: 64 * MIB,
+    meaning: "Most that one answer may carry of one partition; a single larger batch still passes, alone.",
+  },
+  fetchWait: {
+    unit: "ms",
+    default: 500,
+    min: 10,
+    max: 5 * SECOND,
+    meaning: "How long a broker may wait for records at the tail before it answers empty.",
+  },
+  batchDecompressedBytes: {
+    unit: "bytes",
+    default: 64 * MIB,
+    min: MIB,
+    max: GIB,
+    meaning: "Largest record batch after decompression; a larger one stops its partition.",
+  },
+  documentBytes: {
+    unit: "bytes",
+    default: 8 * MIB,
+    min: KIB,
+    max: 15 * MIB,
+    meaning: "Largest stored document body; a larger one is a dead letter.",
+  },
+  requestBodyBytes: {
+    unit: "bytes",
+    default: MIB,
+    min: KIB,
+    max: 16 * MIB,
+    meaning: "Largest body of an HTTP request.",
+  },
+  ownerPendingBytes: {
+    unit: "bytes",
+    default: 32 * MIB,
+    min: MIB,
+    max: GIB,
+    meaning: "Writes that may wait for one KV owner before the owner counts as lagging.",
+  },
+  drainTimeout: {
+    unit: "ms",
+    default: 20 * SECOND,
+    min: SECOND,
+    max: 10 * MINUTE,
+    meaning: "How long a stop or a revoked partition may take to write and commit what is in flight.",
+  },
+  sessionTimeout: {
+    unit: "ms",
+    default: 10 * SECOND,
+    min: SECOND,
+    max: 30 * MINUTE,
+    meaning:
+      "After this long without a heartbeat the broker gives the partitions away; brokers have bounds of their own.",
+  },
+  heartbeatInterval: {
+    unit: "ms",
+    default: SECOND,
+    min: 100,
+    max: MINUTE,
+    meaning: "Time between heartbeats to the group's coordinator.",
+  },
+  rebalanceTimeout: {
+    unit: "ms",
+    default: 60 * SECOND,
+    min: SECOND,
+    max: 30 * MINUTE,
+    meaning: "How long members may take to rejoin the group when it rebalances.",
+  },
+  commitEvery: {
+    unit: "ms",
+    default: SECOND,
+    min: 100,
+    max: MINUTE,
+    meaning: "Time between commits of a partition whose watermark moves.",
+  },
+  retryInitial: {
+    unit: "ms",
+    default: 200,
+    min: 10,
+    max: MINUTE,
+    meaning: "First wait of a hold before it tries again; each further wait is longer.",
+  },
+  retryMax: {
+    unit: "ms",
+    default: 10 * SECOND,
+    min: 100,
+    max: 10 * MINUTE,
+    meaning: "Longest wait of a hold between two tries.",
+  },
+  boundsEvery: {
+    unit: "ms",
+    default: 2 * SECOND,
+    min: 200,
+    max: 5 * MINUTE,
+    meaning: "Time between two readings of log start and end, from which lag and time-to-loss are computed.",
+  },
+} as const satisfies Record<string, LimitRow>;
+
+/** Name of a limit in the file. */
+export type LimitName = keyof typeof LIMITS;
+
+/** Limits in force: bytes under their own name, durations in milliseconds under the name with `Ms`. */
+export type Limits = {
+  readonly [Name in LimitName as (typeof LIMITS)[Name]["unit"] extends "ms" ? `${Name}Ms` : Name]: number;
+};

@@ -1,0 +1,71 @@
+import type { DescriptorRef, Mapping, SourceDefinition } from "../core/source.ts";
+import type { Limits } from "./limits.ts";
+
+/** Configuration as the service uses it: deeply frozen, durations in milliseconds (`…Ms`), sizes in bytes, paths absolute. */
+export interface StreamsConfig {
+  readonly http: HttpConfig;
+  readonly broker: BrokerConfig;
+  readonly kv: EmbeddedKvConfig;
+  readonly limits: Limits;
+  readonly log: { readonly level: LogLevel; readonly pretty: boolean };
+  readonly sources: readonly SourceSeed[];
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+export interface HttpConfig {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly tokensFile?: string;
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+}
+
+export interface BrokerConfig {
+  /** `host:port`, no IPv6 literals. */
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  /** Absent when TLS is off. */
+  readonly ssl?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly sasl?: SaslConfig;
+}
+
+export interface SaslConfig {
+  readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
+  readonly username: string;
+  /** The password itself, already read from its variable or file. */
+  readonly password: string;
+}
+
+export interface EmbeddedKvConfig {
+  readonly engine: "embedded";
+  /** Absolute, three, none within another. */
+  readonly directories: readonly [string, string, string];
+  readonly writeAcks: 2 | 3;
+}
+
+/** What the file says of a source: a definition whose descriptor and mapping may still have to be resolved. */
+export interface SourceSeed extends Omit<SourceDefinition, "descriptor" | "mapping"> {
+  /** Present exactly when `format` is `protobuf`. */
+  readonly descriptor?: DescriptorSeed;
+  /** Absent: the mapping of the kind. */
+  readonly mapping?: Mapping;
+  readonly createDeadLetterTopic: boolean;
+}
+
+/** Version absent: the latest when the source is seeded. Message absent: that of the built-in subject. */
+export type DescriptorSeed = Pick<DescriptorRef, "subject"> & Partial<Pick<DescriptorRef, "version" | "message">>;
+
+/** Where a value came from. */
+export type Origin = "default" | "file" | `env ${string}` | `file ${string}`;
+
+/** What {@link loadConfig} found. */
+export interface LoadedConfig {
+  readonly config: StreamsConfig;
+  /** By path as faults spell it: `limits.drainTimeout`, `sources[0].topic`. */
+  readonly provenance: ReadonlyMap<string, Origin>;
+  /** Absolute path of the file that was read; absent when there is none. */
+  readonly file?: string;
+  /** What is allowed but probably not meant. */
+  readonly warnings: readonly string[];
+}
