@@ -1,8 +1,9 @@
 import { relative, resolve } from "node:path";
-import { LIMITS, type LimitName, type Limits } from "./limits.ts";
+import { toLimits, type LimitName } from "./limits.ts";
 import type { ConfigReader } from "./reader.ts";
 import { limitFaults } from "./relations.ts";
-import type { FileValues, SourceValues } from "./schema.ts";
+import type { FileValues } from "./schema.ts";
+import type { SourceValues } from "./schema-source.ts";
 import { checkPem, readNamed, readSecret, type ReadFile } from "./secrets.ts";
 import { readSources } from "./sources.ts";
 import type { BrokerConfig, EmbeddedKvConfig, HttpConfig, SaslConfig, StreamsConfig } from "./types.ts";
@@ -31,19 +32,11 @@ export function buildConfig(
     http: buildHttp(reader, values.http, inputs),
     broker: buildBroker(reader, values.broker, inputs),
     kv: buildKv(reader, values.kv, inputs),
-    limits: buildLimits(values.limits),
+    limits: toLimits(values.limits),
     log: values.log,
     sources: readSources(reader, sources),
   };
   return { config, warnings: warningsOf(config) };
-}
-
-function buildLimits(limits: FileValues["limits"]): Limits {
-  const named = Object.entries(LIMITS).map(([name, row]) => [
-    row.unit === "ms" ? `${name}Ms` : name,
-    limits[name as keyof typeof LIMITS],
-  ]);
-  return Object.fromEntries(named) as Limits;
 }
 
 function buildHttp(reader: ConfigReader, http: FileValues["http"], { cwd, readFile }: BuildInputs): HttpConfig {

@@ -150,3 +150,38 @@ export type LimitName = keyof typeof LIMITS;
 export type Limits = {
   readonly [Name in LimitName as (typeof LIMITS)[Name]["unit"] extends "ms" ? `${Name}Ms` : Name]: number;
 };
+
+/** Every name, in the order of the table. */
+export const LIMIT_NAMES: readonly LimitName[] = Object.keys(LIMITS).filter(isLimitName);
+
+function isLimitName(name: string): name is LimitName {
+  return Object.hasOwn(LIMITS, name);
+}
+
+/** A value for each limit, by its name in the file. */
+export function forEachLimit<T>(of: (row: LimitRow, name: LimitName) => T): Record<LimitName, T> {
+  const result: Partial<Record<LimitName, T>> = {};
+  for (const name of LIMIT_NAMES) result[name] = of(LIMITS[name], name);
+  if (!isWhole(result)) throw new TypeError("a limit has no value");
+  return result;
+}
+
+function isWhole<T>(values: Partial<Record<LimitName, T>>): values is Record<LimitName, T> {
+  return LIMIT_NAMES.every((name) => values[name] !== undefined);
+}
+
+/** Name of a limit in {@link Limits}. */
+export function configName(name: LimitName): string {
+  return LIMITS[name].unit === "ms" ? `${name}Ms` : name;
+}
+
+/** Limits as the service uses them, from their values by name in the file. */
+export function toLimits(values: Readonly<Record<LimitName, number>>): Limits {
+  const named = Object.fromEntries(LIMIT_NAMES.map((name): [string, number] => [configName(name), values[name]]));
+  if (!isLimits(named)) throw new TypeError("a limit has no value");
+  return named;
+}
+
+function isLimits(values: Readonly<Record<string, number>>): values is Readonly<Record<string, number>> & Limits {
+  return LIMIT_NAMES.every((name) => values[configName(name)] !== undefined);
+}

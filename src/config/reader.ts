@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
+import { isAlias, isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
 import { shown, type ConfigFault } from "./fault.ts";
 import { nearest } from "./nearest.ts";
 import { oneOfText, readLeaf, wantedText } from "./leaf.ts";
@@ -96,19 +96,19 @@ export class ConfigReader {
 
   #entries(map: YAMLMap, known: readonly string[], path: string): Map<string, Node> {
     const entries = new Map<string, Node>();
-    for (const pair of map.items as readonly { key: Node; value: Node | null }[]) {
+    for (const pair of map.items) {
       const key = isScalar(pair.key) ? String(pair.key.value) : "(a key that is not text)";
       const place = path === "" ? key : `${path}.${key}`;
-      const line = this.#file?.lineOf(pair.key);
+      const line = isNode(pair.key) ? this.#file?.lineOf(pair.key) : undefined;
       if (line !== undefined) this.#lines.set(place, line);
       if (!known.includes(key)) {
         const near = nearest(key, known);
         const right = near === undefined ? `known here: ${known.join(", ")}` : `did you mean ${near}?`;
         this.fault(shown(place).slice(1, -1), "unknown key", right);
-      } else if (pair.value === null) {
-        this.fault(place, "the key has no value", "give it one, or remove the key");
-      } else {
+      } else if (isNode(pair.value)) {
         entries.set(key, pair.value);
+      } else {
+        this.fault(place, "the key has no value", "give it one, or remove the key");
       }
     }
     return entries;
@@ -119,16 +119,16 @@ export class ConfigReader {
     const words = variants.map((variant) => String(variant.properties?.[key]?.const));
     const first = variants[0];
     const tag = node !== undefined && isMap(node) ? node.get(key, true) : undefined;
-    const word = tag !== undefined && isScalar(tag) ? tag.value : undefined;
-    const chosen = word === undefined ? first : variants[words.indexOf(String(word))];
+    const word = tag === undefined ? undefined : shown(tag.value).replaceAll('"', "");
+    const chosen = word === undefined ? first : variants[words.indexOf(word)];
     if (chosen !== undefined) return this.#object(chosen, node, path);
     this.#resolve(tag, `${path}.${key}`);
-    this.fault(`${path}.${key}`, `the value is ${shown(word)}`, oneOfText(words, String(word)));
+    this.fault(`${path}.${key}`, `the value is ${word}`, oneOfText(words, word ?? ""));
     return first === undefined ? undefined : this.#object(first, undefined, path);
   }
 
   #list(schema: SchemaNode, items: SchemaNode, node: Node, path: string): unknown {
-    const nodes = isSeq(node) ? (node.items as readonly Node[]) : undefined;
+    const nodes = isSeq(node) ? node.items.filter(isNode) : undefined;
     const split = nodes === undefined ? this.#splitVariable(node, path) : undefined;
     const length = nodes?.length ?? split?.length;
     if (length === undefined) {

@@ -1,41 +1,12 @@
-import { Type, type Static, type TInteger, type TProperties } from "@sinclair/typebox";
-import { FORMATS, FRAMINGS, KINDS } from "../core/source.ts";
-import { LIMITS, type LimitName } from "./limits.ts";
+import { Type, type Static } from "@sinclair/typebox";
+import { forEachLimit } from "./limits.ts";
+import { closed, oneOf, path, secret } from "./schema-parts.ts";
+import { SourceSchema } from "./schema-source.ts";
 
 /**
  * The closed schema of `streams.yaml`, over values after reading: sizes in bytes, durations in milliseconds, secrets
  * put in. `unit` says how a leaf is spelled in the file, `right` what to write, `secret` that its value is never shown.
  */
-
-const closed = <P extends TProperties>(properties: P, description: string) =>
-  Type.Object(properties, { additionalProperties: false, description });
-
-const oneOf = <const W extends readonly string[]>(words: W, options: { default?: W[number]; description: string }) =>
-  Type.Union(
-    words.map((word) => Type.Literal(word as W[number])),
-    options,
-  );
-
-const path = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: 4096,
-    unit: "path",
-    right: "a path, relative to the working directory",
-    description,
-  });
-
-const duration = (options: { default: number; minimum: number; maximum: number; description: string }) =>
-  Type.Integer({ unit: "ms", ...options });
-
-const secret = (description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: 4096,
-    secret: true,
-    right: "${NAME} of an environment variable, or the key with File that names a file",
-    description,
-  });
 
 const Tls = closed(
   {
@@ -163,18 +134,9 @@ const CassandraKv = closed(
 
 const Kv = Type.Union([EmbeddedKv, CassandraKv], { discriminator: "engine", description: "Where records land." });
 
-const limitProperties = Object.fromEntries(
-  Object.entries(LIMITS).map(([name, row]) => [
-    name,
-    Type.Integer({
-      unit: row.unit,
-      default: row.default,
-      minimum: row.min,
-      maximum: row.max,
-      description: row.meaning,
-    }),
-  ]),
-) as Record<LimitName, TInteger>;
+const limitProperties = forEachLimit((row) =>
+  Type.Integer({ unit: row.unit, default: row.default, minimum: row.min, maximum: row.max, description: row.meaning }),
+);
 
 const LimitsSchema = closed(limitProperties, "Limits of this process.");
 
@@ -187,116 +149,6 @@ const Log = closed(
     pretty: Type.Boolean({ default: false, description: "Lines for people instead of JSON." }),
   },
   "The log, on standard output.",
-);
-
-const NAME = {
-  pattern: "^[a-z0-9][a-z0-9._-]{0,99}$",
-  right: "lower-case letters, digits, '.', '_' and '-', at most 100",
-};
-const TOPIC = {
-  pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}$",
-  right: "letters, digits, '.', '_' and '-', at most 249, not '.' or '..'",
-};
-
-const DescriptorSeed = closed(
-  {
-    subject: Type.String({
-      pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
-      right: "letters, digits, '.', '_' and '-', at most 200",
-      description: "Subject in the catalog of descriptors.",
-    }),
-    version: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: "Version number; the latest when the source is seeded.",
-      }),
-    ),
-    message: Type.Optional(
-      Type.String({
-        pattern: "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$",
-        maxLength: 500,
-        right: "a full name without a leading dot, such as ysearch.streams.v1.Article",
-        description: "Message type; that of the built-in subject.",
-      }),
-    ),
-  },
-  "Which descriptor decodes the records; only with format protobuf.",
-);
-
-/** One entry of `sources`. */
-export const SourceSchema = closed(
-  {
-    name: Type.String({ ...NAME, description: "Name of the source, unique." }),
-    kind: oneOf(KINDS, { description: "What the records are." }),
-    topic: Type.String({ ...TOPIC, description: "Topic to read." }),
-    group: Type.Optional(
-      Type.String({
-        pattern: "^[A-Za-z0-9._:@/-]{1,249}$",
-        right: "letters, digits and any of . _ : @ / -, at most 249",
-        computed: "`ysearch-streams.` and the name",
-        description: "Consumer group, unique.",
-      }),
-    ),
-    namespace: Type.Optional(
-      Type.String({ ...NAME, computed: "the name", description: "Target that the source writes to, unique." }),
-    ),
-    format: oneOf(FORMATS, { default: "protobuf", description: "Encoding of the values." }),
-    framing: oneOf(FRAMINGS, { default: "none", description: "What stands before the encoded value." }),
-    descriptor: Type.Optional(DescriptorSeed),
-    mapping: Type.Optional(
-      Type.Record(
-        Type.String(),
-        Type.Array(Type.Integer({ minimum: 1, maximum: 536_870_911 }), { minItems: 1, maxItems: 16 }),
-        {
-          unit: "mapping",
-          right: 'input names with a field number or a path of them, such as { id: 1, site: "3.1" }',
-          computed: "the mapping of the kind's built-in descriptor",
-          description: "Which field number, or path of them, feeds which input of the kind.",
-        },
-      ),
-    ),
-    body: oneOf(["json", "original"], {
-      default: "json",
-      description: "How document bodies are stored: canonical JSON or the original bytes.",
-    }),
-    startFrom: Type.Union(
-      [
-        Type.Literal("earliest"),
-        Type.Literal("latest"),
-        Type.Object({ timestampMs: Type.Integer() }, { additionalProperties: false }),
-      ],
-      {
-        unit: "start",
-        default: "earliest",
-        right: "earliest, latest, or a moment such as 2026-01-31T00:00:00Z",
-        description:
-          "Where a source begins that has never committed: earliest, latest or an RFC 3339 moment with its zone.",
-      },
-    ),
-    worstLag: duration({
-      default: 86_400_000,
-      minimum: 1000,
-      maximum: 3650 * 86_400_000,
-      description: "Worst processing lag; the topic must retain more.",
-    }),
-    onPoison: oneOf(["dead-letter", "stop"], {
-      default: "dead-letter",
-      description: "What a record does that can never be applied.",
-    }),
-    deadLetterTopic: Type.Optional(
-      Type.String({
-        ...TOPIC,
-        computed: "the topic and `.dlq`",
-        description: "Topic of dead letters; not the source's own.",
-      }),
-    ),
-    createDeadLetterTopic: Type.Boolean({
-      default: true,
-      description: "Whether to create the dead-letter topic when it is missing.",
-    }),
-  },
-  "One feed.",
 );
 
 /** The whole file. */
@@ -318,6 +170,3 @@ export const FileSchema = closed(
 
 /** The file after reading. */
 export type FileValues = Static<typeof FileSchema>;
-
-/** One entry of `sources` after reading. */
-export type SourceValues = Static<typeof SourceSchema>;

@@ -1,6 +1,6 @@
 import type { KindName } from "../core/source.ts";
 import type { ConfigReader } from "./reader.ts";
-import type { SourceValues } from "./schema.ts";
+import type { SourceValues } from "./schema-source.ts";
 import type { DescriptorSeed, SourceSeed } from "./types.ts";
 
 /** Subject of the descriptor that is built in for each kind. */
