@@ -18,7 +18,11 @@ export type ErrorKind =
   | "impossible"
   | "too-many"
   | "unavailable"
-  | "internal";
+  | "internal"
+  | "too-slow"
+  | "address-too-long"
+  | "headers-too-large"
+  | "expectation-failed";
 
 interface CatalogueEntry {
   readonly kind: ErrorKind;
@@ -156,6 +160,41 @@ export const ERRORS = {
     kind: "internal",
     title: "The service failed in a way that is its own fault",
     remedy: "Report the request id; the log has the cause under it.",
+  },
+  HOST_REFUSED: {
+    kind: "forbidden",
+    title: "The request names a host that is not this machine",
+    remedy: "Without tokens only localhost, 127.0.0.1 and [::1] are answered; set http.tokensFile to serve other names.",
+  },
+  ORIGIN_REFUSED: {
+    kind: "forbidden",
+    title: "A page of another origin may not change anything",
+    remedy: "Call from a script without an Origin header, or set http.tokensFile and send a token.",
+  },
+  ADDRESS_TOO_LONG: {
+    kind: "address-too-long",
+    title: "A part of the path is longer than anything it could name",
+    remedy: "Names have at most 100 characters, document ids at most 512 bytes before percent-encoding.",
+  },
+  HEADERS_TOO_LARGE: {
+    kind: "headers-too-large",
+    title: "The request line and headers are larger than the limit",
+    remedy: "Send fewer or shorter headers.",
+  },
+  REQUEST_TOO_SLOW: {
+    kind: "too-slow",
+    title: "The request did not arrive in time",
+    remedy: "Send the whole request at once and try again.",
+  },
+  EXPECTATION_UNKNOWN: {
+    kind: "expectation-failed",
+    title: "The request expects something that the service does not do",
+    remedy: "Send no Expect header, or 100-continue.",
+  },
+  ANSWER_TIMEOUT: {
+    kind: "unavailable",
+    title: "The answer took longer than the limit",
+    remedy: "Try again after Retry-After; a change may have been made: read the resource before repeating it.",
   },
 } as const satisfies Record<string, CatalogueEntry>;
 

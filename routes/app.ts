@@ -1,0 +1,63 @@
+import type { ServerOptions as TlsOptions } from "node:https";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from "fastify";
+import type { Access, Role } from "../src/access/index.ts";
+import type { ControlPlane } from "../src/ports/control-plane.ts";
+import type { HttpLimits } from "./limits.ts";
+
+/** The Fastify instance as the routes see it: types of parameters and bodies come from their TypeBox schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** The text of `GET /metrics` with its content type. */
+export interface MetricsText {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** What the HTTP edge is built from. */
+export interface AppOptions {
+  readonly controlPlane: ControlPlane;
+  readonly access: Access;
+  readonly logger: FastifyBaseLogger;
+  /** Overrides of `DEFAULT_HTTP_LIMITS`. */
+  readonly limits?: Partial<HttpLimits>;
+  /** Version of this build, shown at `/` and in `/openapi.json`. */
+  readonly release: string;
+  /** Key and certificate; without them the server speaks plain HTTP. */
+  readonly https?: TlsOptions;
+  /** Present when metrics are kept: adds `GET /metrics`. */
+  readonly metrics?: () => Promise<MetricsText>;
+}
+
+/** What a route's handler works with. */
+export interface RouteContext {
+  readonly controlPlane: ControlPlane;
+  readonly release: string;
+  readonly metrics?: () => Promise<MetricsText>;
+}
+
+/** Who may call an operation: anybody, or who holds at least this role. */
+export type OperationAccess = "public" | Role;
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Required on every route; `routes/schema/route-guard.ts` refuses one without. */
+    access?: OperationAccess;
+  }
+  interface FastifyRequest {
+    /** Name of the token that the request came with; undefined without one. */
+    caller: string | undefined;
+  }
+}

@@ -1,0 +1,19 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { statusOf } from "../schema/problem.ts";
+import { problemReply } from "./problem-document.ts";
+import { translateError } from "./translate-error.ts";
+
+/** Answers a failure as a problem. What is our own fault is logged with its cause; what the caller did, at debug. */
+export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const failure = translateError(error);
+  const { status, headers, body } = problemReply(failure, request.id);
+  const note = { requestId: request.id, method: request.method, route: request.routeOptions.url, code: failure.code };
+  if (failure.code === "INTERNAL")
+    request.log.error({ ...note, err: failure.cause }, "a request failed for a fault of ours");
+  else if (statusOf(failure.code) >= 500)
+    request.log.warn({ ...note, err: failure.cause }, "a request could not be answered now");
+  else request.log.debug(note, "a request was refused");
+  // A body that was not read would be taken for the next request.
+  if (!request.raw.complete) reply.header("connection", "close");
+  return reply.code(status).headers(headers).send(body);
+}

@@ -1,0 +1,37 @@
+import type { Access } from "../../src/access/index.ts";
+import type { App } from "../app.ts";
+import { replyWithProblem } from "./error-reply.ts";
+import { passGate } from "./gate.ts";
+import { readJsonBody } from "./json-body.ts";
+import type { KnownPaths } from "./known-paths.ts";
+
+/** Puts the gate before every route, reads bodies strictly, and answers every failure as a problem. */
+export function addHooks(app: App, access: Access, paths: KnownPaths, bodyDepth: number): void {
+  app.decorateRequest("caller", undefined);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "x-request-id": request.id, "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    passGate(request, access, paths);
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const { id, method, caller } = request;
+    const note = {
+      requestId: id,
+      method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      caller,
+      ms: reply.elapsedTime,
+    };
+    if (method === "GET" || method === "HEAD") request.log.debug(note, "answered");
+    else request.log.info(note, "answered a request for a change");
+  });
+  app.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply));
+  // The gate refuses unknown routes before this: nothing else may answer one.
+  app.setNotFoundHandler((request) => passGate(request, access, paths));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (_request: unknown, body: string | Buffer) => readJsonBody(Buffer.from(body), bodyDepth),
+  );
+}

@@ -1,0 +1,52 @@
+import swagger from "@fastify/swagger";
+import type { App } from "../app.ts";
+import { Problem } from "../schema/problem.ts";
+
+const DESCRIPTION = `
+The control plane of ysearch-streams, the one ingestion path of ysearch.
+
+- Offsets are decimal strings; times are RFC 3339 in UTC with milliseconds; ranges are \`[from, to)\`.
+- Nothing is coerced and nothing is ignored: an unknown field anywhere, a repeated field and a repeated key are 400.
+- A failure is a problem (RFC 9457). Its \`code\` is stable; \`openapi/ERRORS.md\` lists all codes with their remedies.
+- What is not known is said so: \`{"known": false, "cause": …}\`.
+- A path that exists answers another method with 405 and \`Allow\`; HEAD answers as GET does.
+`.trim();
+
+const TAGS = [
+  { name: "health", description: "Whether the process lives and can serve the API." },
+  { name: "service", description: "The service itself: its index, contract and metrics." },
+  { name: "sources", description: "The feeds: what they should do, what they do, and what is in force." },
+  { name: "lag", description: "How far behind each partition is." },
+  { name: "documents", description: "What is stored, with the record it came from." },
+  { name: "kv", description: "The owners of the KV plane." },
+];
+
+/** Registers the generator of the OpenAPI document. Before the routes: it collects them as they are registered. */
+export async function addOpenApi(app: App, release: string): Promise<void> {
+  app.addSchema(Problem);
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "ysearch-streams",
+        summary: "Control plane of the ingestion service",
+        description: DESCRIPTION,
+        version: release,
+        license: { name: "Proprietary", identifier: "LicenseRef-ysearch" },
+      },
+      servers: [{ url: "http://127.0.0.1:8080", description: "The default address." }],
+      tags: TAGS,
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: "http",
+            scheme: "bearer",
+            description:
+              "A token of the tokens file. Without a tokens file the service listens on loopback and needs none.",
+          },
+        },
+      },
+    },
+    refResolver: { buildLocalReference: ({ $id }) => (typeof $id === "string" ? $id : "Unnamed") },
+  });
+}

@@ -1,0 +1,7 @@
+import type { App, RouteContext } from "../app.ts";
+import { listOwners } from "./list-owners.ts";
+
+/** Registers `/v1/kv/…`. */
+export function registerKv(app: App, context: RouteContext): void {
+  listOwners(app, context);
+}

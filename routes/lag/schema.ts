@@ -1,0 +1,45 @@
+import { Type } from "@sinclair/typebox";
+import { Closed, Words } from "../schema/closed.ts";
+import { NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
+import { SourceParams } from "../schema/params.ts";
+import { MeasuredNumber, PartitionNumber, Text, Time } from "../schema/values.ts";
+
+export const PartitionLag = Closed({
+  source: Text("Name of the source."),
+  partition: PartitionNumber,
+  records: MeasuredNumber,
+  seconds: MeasuredNumber,
+  timeToLossSeconds: MeasuredNumber,
+  basis: Words(["watermark", "committed", "none"], "What `records` was computed from."),
+  measuredAt: Time,
+});
+
+export const Lag = Closed(
+  { measuredAt: Time, partitions: Type.Array(PartitionLag) },
+  {
+    description:
+      "Per partition: records behind (offsets, so an upper bound where the log has holes), age of the oldest unprocessed record, and seconds until retention reaches it.",
+  },
+);
+
+export const lagSchema = operation({
+  operationId: "listLag",
+  summary: "How far behind everything is",
+  description: "Every partition of every source. A partition that cannot be measured spoils its own row alone.",
+  tag: "lag",
+  params: NO_PARAMS,
+  querystring: NO_QUERY,
+  response: { 200: json("The lag of every partition.", Lag) },
+  errors: [],
+});
+
+export const sourceLagSchema = operation({
+  operationId: "getSourceLag",
+  summary: "How far behind a source is",
+  description: "Every partition of one source. A partition that cannot be measured spoils its own row alone.",
+  tag: "lag",
+  params: SourceParams,
+  querystring: NO_QUERY,
+  response: { 200: json("The lag of the source's partitions.", Lag) },
+  errors: ["SOURCE_UNKNOWN"],
+});

@@ -1,0 +1,65 @@
+import { Type } from "@sinclair/typebox";
+import { FORMATS, FRAMINGS, KINDS } from "../../src/core/source.ts";
+import { Closed, KeyedBy, Words } from "../schema/closed.ts";
+import { NAME_PATTERN, Time, TOPIC_PATTERN } from "../schema/values.ts";
+
+const INT32_MAX = 2 ** 31 - 1;
+/** Ten years: longer than any topic keeps its records. */
+const WORST_LAG_MS_MAX = 10 * 365 * 24 * 3_600_000;
+
+const FieldPath = Type.Array(Type.Integer({ minimum: 1, maximum: 2 ** 29 - 1 }), { minItems: 1, maxItems: 16 });
+
+const DescriptorRef = Closed({
+  subject: Type.String({ pattern: NAME_PATTERN, description: "Subject in the descriptor catalog." }),
+  version: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
+  message: Type.String({
+    pattern: "^[A-Za-z_][A-Za-z0-9_]{0,99}(?:\\.[A-Za-z_][A-Za-z0-9_]{0,99}){0,19}$",
+    description: "Fully qualified message type, without a leading dot.",
+  }),
+});
+
+/** A definition as it is read and written: a GET's `definition` can be sent back in a PUT. */
+export const Definition = Closed(
+  {
+    name: Type.String({ pattern: NAME_PATTERN }),
+    kind: Words(KINDS),
+    topic: Type.String({ pattern: TOPIC_PATTERN }),
+    group: Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "Consumer group." }),
+    namespace: Type.String({ pattern: NAME_PATTERN, description: "The target. A namespace has one source." }),
+    format: Words(FORMATS),
+    framing: Words(FRAMINGS),
+    descriptor: Type.Optional(DescriptorRef),
+    mapping: KeyedBy<readonly number[]>(
+      "^[A-Za-z][A-Za-z0-9_]{0,63}$",
+      FieldPath,
+      "Which field feeds which input of the kind: a path of field numbers per input.",
+    ),
+    body: Words(["json", "original"], "How document bodies are stored."),
+    startFrom: Type.Union([Words(["earliest", "latest"]), Closed({ timestamp: Time })], {
+      description: "Where partitions begin that have never committed.",
+    }),
+    worstLagMs: Type.Integer({
+      minimum: 0,
+      maximum: WORST_LAG_MS_MAX,
+      description: "Worst processing lag, milliseconds: the topic must retain more.",
+    }),
+    onPoison: Words(["dead-letter", "stop"]),
+    deadLetterTopic: Type.String({ pattern: TOPIC_PATTERN }),
+    createDeadLetterTopic: Type.Boolean({
+      description: "Whether the dead-letter topic is created when it is missing.",
+    }),
+  },
+  { description: "One feed, complete." },
+);
+
+export const DefinitionInForce = Closed({
+  definition: Definition,
+  revision: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "Allotted anew at each change of what decides a verdict.",
+  }),
+  fileDiffers: Type.Optional(
+    Type.Array(Type.String(), { description: "Members in which the configuration file says something else." }),
+  ),
+});

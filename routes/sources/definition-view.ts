@@ -1,0 +1,59 @@
+import type { Static } from "@sinclair/typebox";
+import type { SourceDefinition, StartFrom } from "../../src/core/source.ts";
+import type { DefinitionView } from "../../src/ports/control-plane.ts";
+import { malformed } from "../edge/refusals.ts";
+import { defined } from "../schema/closed.ts";
+import { timeText } from "../schema/values.ts";
+import type { Definition, DefinitionInForce } from "./definition-schema.ts";
+
+type DefinitionBody = Static<typeof Definition>;
+
+/** Writes what is in force as the API spells it. */
+export function definitionInForceBody(view: DefinitionView): Static<typeof DefinitionInForce> {
+  const { definition, revision, fileDiffers } = view;
+  return defined({
+    definition: definitionBody(definition),
+    revision,
+    fileDiffers: fileDiffers === undefined ? undefined : [...fileDiffers],
+  });
+}
+
+function definitionBody(definition: SourceDefinition): DefinitionBody {
+  const { startFrom, descriptor, mapping } = definition;
+  return defined({
+    name: definition.name,
+    kind: definition.kind,
+    topic: definition.topic,
+    group: definition.group,
+    namespace: definition.namespace,
+    format: definition.format,
+    framing: definition.framing,
+    descriptor: descriptor === undefined ? undefined : { ...descriptor },
+    mapping,
+    body: definition.body,
+    startFrom: typeof startFrom === "string" ? startFrom : { timestamp: timeText(startFrom.timestampMs) },
+    worstLagMs: definition.worstLagMs,
+    onPoison: definition.onPoison,
+    deadLetterTopic: definition.deadLetterTopic,
+    createDeadLetterTopic: definition.createDeadLetterTopic,
+  });
+}
+
+/**
+ * Reads a validated body as a definition.
+ * @throws StreamsError REQUEST_MALFORMED for a time that no calendar has
+ */
+export function readDefinition(body: DefinitionBody): SourceDefinition {
+  const { startFrom, ...rest } = body;
+  return { ...rest, startFrom: readStartFrom(startFrom) };
+}
+
+function readStartFrom(startFrom: DefinitionBody["startFrom"]): StartFrom {
+  if (typeof startFrom === "string") return startFrom;
+  const timestampMs = Date.parse(startFrom.timestamp);
+  // Date.parse rolls 30 February over into March; a time that does not come back as it was written is none.
+  if (!Number.isFinite(timestampMs) || timestampMs < 0 || new Date(timestampMs).toISOString() !== startFrom.timestamp) {
+    throw malformed("body", "/startFrom/timestamp", "there is no such time after 1970");
+  }
+  return { timestampMs };
+}

@@ -1,0 +1,89 @@
+import { BODY_ERRORS, NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
+import { PartitionParams, SourceParams } from "../schema/params.ts";
+import { Definition, DefinitionInForce } from "./definition-schema.ts";
+import { Partition, Partitions, Source, Sources } from "./schema.ts";
+
+const ETAG = {
+  ETag: { type: "string", description: "Changes with every change of the definition. Send it in If-Match." },
+} as const;
+
+export const listSourcesSchema = operation({
+  operationId: "listSources",
+  summary: "All sources",
+  description: "Every source with what it should do, what it does, since when and why.",
+  tag: "sources",
+  params: NO_PARAMS,
+  querystring: NO_QUERY,
+  response: { 200: json("The sources.", Sources) },
+  errors: [],
+});
+
+export const getSourceSchema = operation({
+  operationId: "getSource",
+  summary: "One source",
+  description: "What the source should do, what it does, since when and why, with its recent errors.",
+  tag: "sources",
+  params: SourceParams,
+  querystring: NO_QUERY,
+  response: { 200: json("The source.", Source) },
+  errors: ["SOURCE_UNKNOWN"],
+});
+
+export const getDefinitionSchema = operation({
+  operationId: "getDefinition",
+  summary: "What is in force for a source",
+  description: "The definition in force on every instance. Its ETag allows to change it.",
+  tag: "sources",
+  params: SourceParams,
+  querystring: NO_QUERY,
+  response: { 200: json("The definition in force.", DefinitionInForce, ETAG) },
+  errors: ["SOURCE_UNKNOWN"],
+});
+
+export const putDefinitionSchema = {
+  body: Definition,
+  ...operation({
+    operationId: "putDefinition",
+    summary: "Put a definition in force",
+    description:
+      "Replaces the whole definition, on every instance, without a restart. If-Match must carry the ETag of the definition that was read: 428 without, 412 when it has changed since. Needs the role admin.",
+    tag: "sources",
+    params: SourceParams,
+    querystring: NO_QUERY,
+    response: { 200: json("The definition that is now in force.", DefinitionInForce, ETAG) },
+    errors: [
+      ...BODY_ERRORS,
+      "SOURCE_UNKNOWN",
+      "PRECONDITION_FAILED",
+      "PRECONDITION_REQUIRED",
+      "DEFINITION_CHANGE_REFUSED",
+      "DESCRIPTOR_INVALID",
+      "DESCRIPTOR_UNKNOWN",
+      "MAPPING_INVALID",
+      "KV_UNAVAILABLE",
+      "NOT_READY",
+    ],
+  }),
+};
+
+export const listPartitionsSchema = operation({
+  operationId: "listPartitions",
+  summary: "A source's partitions",
+  description: "Every partition of the source's topic with its offsets, and its stop or hold where it has one.",
+  tag: "sources",
+  params: SourceParams,
+  querystring: NO_QUERY,
+  response: { 200: json("The partitions.", Partitions) },
+  errors: ["SOURCE_UNKNOWN"],
+});
+
+export const getPartitionSchema = operation({
+  operationId: "getPartition",
+  summary: "One partition",
+  description: "Its offsets, what is in flight, and its stop or hold where it has one.",
+  tag: "sources",
+  params: PartitionParams,
+  querystring: NO_QUERY,
+  response: { 200: json("The partition.", Partition) },
+  errors: ["SOURCE_UNKNOWN", "PARTITION_UNKNOWN"],
+});

@@ -1,0 +1,90 @@
+import { Type } from "@sinclair/typebox";
+import { PARTITION_STATES } from "../../src/ports/control-plane.ts";
+import { Closed, Words } from "../schema/closed.ts";
+import { Count, OffsetText, PartitionNumber, Text, Time } from "../schema/values.ts";
+
+const Desired = Words(["running", "paused"], "What an operator asked for.");
+
+const PartitionCounts = Closed(
+  Object.fromEntries(PARTITION_STATES.map((state) => [state, Count(`Partitions that are ${state}.`)])),
+  { description: "How many partitions are in each state." },
+);
+
+export const Source = Closed({
+  name: Text("Name."),
+  kind: Text("Kind of the feed."),
+  topic: Text("Topic that it reads."),
+  group: Text("Consumer group that it reads as."),
+  namespace: Text("Target that it writes to."),
+  desired: Desired,
+  observed: Words(
+    ["starting", "running", "degraded", "holding", "stopped", "paused", "failed", "draining"],
+    "`degraded`: some partitions are stopped or hold; `failed`: the consumer has ended.",
+  ),
+  since: Time,
+  reason: Type.Optional(Text("Why, for people.")),
+  revision: Count("Revision of the definition in force."),
+  drift: Type.Boolean({ description: "Whether the configuration file says something else than what is in force." }),
+  consumer: Closed({
+    state: Text("State of the broker's client."),
+    rebuilds: Count("How often it was built anew."),
+    cause: Type.Optional(Text("Stable code of what it met last.")),
+    text: Type.Optional(Text("The same for people.")),
+  }),
+  partitions: PartitionCounts,
+  recentErrors: Type.Array(Closed({ at: Time, code: Text("Stable code."), text: Text("For people.") })),
+});
+
+export const Sources = Closed({ sources: Type.Array(Source) });
+
+const Range = Closed({ from: OffsetText, to: OffsetText }, { description: "`[from, to)`." });
+
+const Stop = Closed(
+  {
+    code: Text("Stable code."),
+    text: Text("What happened."),
+    wanted: Type.Optional(OffsetText),
+    bounds: Type.Optional(Closed({ logStart: OffsetText, end: OffsetText })),
+    lost: Type.Optional(Range),
+    since: Time,
+    remedy: Text("What to do."),
+  },
+  { description: "Why the system halted the partition. It stays so until an operator resumes it." },
+);
+
+const Hold = Closed(
+  { code: Text("Stable code."), text: Text("What happened."), since: Time, attempts: Count("Attempts so far.") },
+  { description: "A store or broker fault that the partition waits out. Nothing is skipped." },
+);
+
+export const Partition = Closed({
+  source: Text("Name of the source."),
+  partition: PartitionNumber,
+  desired: Desired,
+  observed: Words(PARTITION_STATES, "What the partition does."),
+  since: Time,
+  reason: Type.Optional(Text("Why, for people.")),
+  committed: Type.Optional(OffsetText),
+  watermark: Type.Optional(OffsetText),
+  position: Type.Optional(OffsetText),
+  logStart: Type.Optional(OffsetText),
+  end: Type.Optional(OffsetText),
+  inFlight: Closed({ batches: Count("Batches."), records: Count("Records."), bytes: Count("Bytes.") }),
+  oldestUnacknowledged: Type.Optional(
+    Closed({ offset: OffsetText, ageMs: Count("Since it was fetched, milliseconds.") }),
+  ),
+  topicEpoch: Type.Integer({ minimum: 0, maximum: 1023 }),
+  stop: Type.Optional(Stop),
+  hold: Type.Optional(Hold),
+  counts: Closed(
+    {
+      delivered: Count("Records delivered."),
+      written: Count("Records written."),
+      deadLettered: Count("Records dead-lettered."),
+      folded: Count("Records folded into a later one of the same batch."),
+    },
+    { description: "Since this process took the partition." },
+  ),
+});
+
+export const Partitions = Closed({ source: Text("Name of the source."), partitions: Type.Array(Partition) });

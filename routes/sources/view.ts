@@ -1,0 +1,105 @@
+import type { Static } from "@sinclair/typebox";
+import type { HoldView, PartitionView, SourceView, StopView } from "../../src/ports/control-plane.ts";
+import { defined } from "../schema/closed.ts";
+import { offsetText, timeText } from "../schema/values.ts";
+import type { Partition, Source } from "./schema.ts";
+
+type SourceBody = Static<typeof Source>;
+type PartitionBody = Static<typeof Partition>;
+
+/** Writes a source as the API spells it. */
+export function sourceBody(view: SourceView): SourceBody {
+  const {
+    name,
+    kind,
+    topic,
+    group,
+    namespace,
+    desired,
+    observed,
+    since,
+    reason,
+    revision,
+    drift,
+    consumer,
+    partitions,
+  } = view;
+  return defined({
+    name,
+    kind,
+    topic,
+    group,
+    namespace,
+    desired,
+    observed,
+    since: timeText(since),
+    reason,
+    revision,
+    drift,
+    consumer: defined({
+      state: consumer.state,
+      rebuilds: consumer.rebuilds,
+      cause: consumer.cause,
+      text: consumer.text,
+    }),
+    partitions: { ...partitions },
+    recentErrors: view.recentErrors.map(({ at, code, text }) => ({ at: timeText(at), code, text })),
+  });
+}
+
+/** Writes a partition as the API spells it. */
+export function partitionBody(view: PartitionView): PartitionBody {
+  const { source, partition, desired, observed, since, reason, inFlight, topicEpoch, stop, hold, counts } = view;
+  return defined({
+    source,
+    partition,
+    desired,
+    observed,
+    since: timeText(since),
+    reason,
+    committed: offsetText(view.committed),
+    watermark: offsetText(view.watermark),
+    position: offsetText(view.position),
+    logStart: offsetText(view.logStart),
+    end: offsetText(view.end),
+    inFlight: { batches: inFlight.batches, records: inFlight.records, bytes: inFlight.bytes },
+    oldestUnacknowledged: oldestBody(view.oldestUnacknowledged),
+    topicEpoch,
+    stop: stop === undefined ? undefined : stopBody(stop),
+    hold: hold === undefined ? undefined : holdBody(hold),
+    counts: {
+      delivered: counts.delivered,
+      written: counts.written,
+      deadLettered: counts.deadLettered,
+      folded: counts.folded,
+    },
+  });
+}
+
+function oldestBody(oldest: PartitionView["oldestUnacknowledged"]): PartitionBody["oldestUnacknowledged"] {
+  const offset = offsetText(oldest?.offset);
+  return oldest === undefined || offset === undefined
+    ? undefined
+    : { offset, ageMs: Math.max(0, Math.round(oldest.ageMs)) };
+}
+
+function stopBody(stop: StopView): NonNullable<PartitionBody["stop"]> {
+  const { code, text, wanted, bounds, lost, since, remedy } = stop;
+  const logStart = offsetText(bounds?.logStart);
+  const end = offsetText(bounds?.end);
+  const from = offsetText(lost?.from);
+  const to = offsetText(lost?.to);
+  return defined({
+    code,
+    text,
+    wanted: offsetText(wanted),
+    bounds: logStart === undefined || end === undefined ? undefined : { logStart, end },
+    lost: from === undefined || to === undefined ? undefined : { from, to },
+    since: timeText(since),
+    remedy,
+  });
+}
+
+function holdBody({ code, text, since, attempts }: HoldView): NonNullable<PartitionBody["hold"]> {
+  return { code, text, since: timeText(since), attempts };
+}

@@ -1,0 +1,55 @@
+import { onTestFinished } from "vitest";
+import { type App, type AppOptions, buildApp, buildEdge } from "../../../routes/index.ts";
+import { type Access, createAccess, hashToken } from "../../../src/access/index.ts";
+import { FakeControlPlane } from "./fake-control-plane.ts";
+import { type LogLine, recordingLogger } from "./recording-logger.ts";
+
+/** Tokens of each role, for tests with access control. */
+export const TOKENS = {
+  viewer: "viewer-token-0123456789",
+  operator: "operator-token-0123456789",
+  admin: "admin-token-0123456789",
+} as const;
+
+/** Access with the three {@link TOKENS}. */
+export function withTokens(): Access {
+  return createAccess([
+    { name: "dashboard", role: "viewer", sha256: hashToken(TOKENS.viewer) },
+    { name: "script", role: "operator", sha256: hashToken(TOKENS.operator) },
+    { name: "chief", role: "admin", sha256: hashToken(TOKENS.admin) },
+  ]);
+}
+
+export interface TestApp {
+  readonly app: App;
+  readonly plane: FakeControlPlane;
+  readonly log: readonly LogLine[];
+}
+
+/** Builds the app over a fake control plane; closed when the test ends. */
+export async function testApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const parts = testOptions(options);
+  const app = await buildApp(parts.options);
+  onTestFinished(() => app.close());
+  return { app, plane: parts.plane, log: parts.log };
+}
+
+/** The edge without routes; the test registers its own. */
+export async function testEdge(options: Partial<AppOptions> = {}): Promise<App> {
+  const app = await buildEdge(testOptions(options).options);
+  onTestFinished(() => app.close());
+  return app;
+}
+
+function testOptions(options: Partial<AppOptions>) {
+  const plane = new FakeControlPlane();
+  const log: LogLine[] = [];
+  const defaults: AppOptions = {
+    controlPlane: plane,
+    access: createAccess([]),
+    logger: recordingLogger(log),
+    release: "1.2.3",
+    metrics: async () => ({ contentType: "text/plain; version=0.0.4; charset=utf-8", text: "up 1\n" }),
+  };
+  return { options: { ...defaults, ...options }, plane, log };
+}

@@ -1,0 +1,218 @@
+import type { SourceDefinition } from "../../../src/core/source.ts";
+import { type ErrorCode, StreamsError } from "../../../src/errors.ts";
+import type {
+  ControlPlane,
+  DefinitionView,
+  DocumentView,
+  LagView,
+  PartitionView,
+  Provenance,
+  SourceView,
+} from "../../../src/ports/control-plane.ts";
+import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
+
+/** 2026-11-30T08:15:00.000Z */
+export const NOW = Date.UTC(2026, 10, 30, 8, 15);
+
+export const DEFINITION: SourceDefinition = {
+  name: "articles",
+  kind: "documents",
+  topic: "ysearch.articles",
+  group: "ysearch-streams.articles",
+  namespace: "articles",
+  format: "protobuf",
+  framing: "none",
+  descriptor: { subject: "ysearch.article", version: 1, message: "ysearch.streams.v1.Article" },
+  mapping: { id: [1], title: [3, 1] },
+  body: "json",
+  startFrom: { timestampMs: NOW },
+  worstLagMs: 172_800_000,
+  onPoison: "dead-letter",
+  deadLetterTopic: "ysearch.articles.dlq",
+  createDeadLetterTopic: false,
+};
+
+export const PROVENANCE: Provenance = {
+  source: "articles",
+  partition: 3,
+  offset: 1_099_511_627_000,
+  topicEpoch: 0,
+  revision: 2,
+  descriptorVersion: 1,
+  timestampMs: NOW,
+};
+
+const SOURCE: SourceView = {
+  name: "articles",
+  kind: "documents",
+  topic: "ysearch.articles",
+  group: "ysearch-streams.articles",
+  namespace: "articles",
+  desired: "running",
+  observed: "degraded",
+  since: NOW,
+  reason: "partition 1 is stopped",
+  revision: 2,
+  drift: true,
+  consumer: { state: "running", rebuilds: 1, cause: "BROKER_LOST", text: "the connection was closed" },
+  partitions: {
+    unassigned: 0,
+    starting: 0,
+    verifying: 0,
+    running: 1,
+    holding: 0,
+    paused: 0,
+    stopped: 1,
+    draining: 0,
+  },
+  recentErrors: [{ at: NOW, code: "BROKER_LOST", text: "the connection was closed" }],
+};
+
+const RUNNING: PartitionView = {
+  source: "articles",
+  partition: 0,
+  desired: "running",
+  observed: "running",
+  since: NOW,
+  committed: 10,
+  watermark: 12,
+  position: 15,
+  logStart: 0,
+  end: 20,
+  inFlight: { batches: 1, records: 3, bytes: 300 },
+  oldestUnacknowledged: { offset: 12, ageMs: 40 },
+  topicEpoch: 0,
+  counts: { delivered: 15, written: 12, deadLettered: 0, folded: 0 },
+};
+
+const STOPPED: PartitionView = {
+  source: "articles",
+  partition: 1,
+  desired: "running",
+  observed: "stopped",
+  since: NOW,
+  reason: "its position is below the log start",
+  inFlight: { batches: 0, records: 0, bytes: 0 },
+  topicEpoch: 0,
+  stop: {
+    code: "OFFSET_BELOW_LOG_START",
+    text: "offsets 5 to 9 were deleted before they were read",
+    wanted: 5,
+    bounds: { logStart: 9, end: 20 },
+    lost: { from: 5, to: 9 },
+    since: NOW,
+    remedy: "resume from log-start and accept the loss",
+  },
+  hold: { code: "KV_NO_QUORUM", text: "one owner of two is up", since: NOW, attempts: 4 },
+  counts: { delivered: 0, written: 0, deadLettered: 0, folded: 0 },
+};
+
+const LAG: LagView = {
+  measuredAt: NOW,
+  partitions: [
+    {
+      source: "articles",
+      partition: 0,
+      records: { known: true, value: 8 },
+      seconds: { known: true, value: 0.4 },
+      timeToLossSeconds: { known: true, value: 86_400 },
+      basis: "watermark",
+      measuredAt: NOW,
+    },
+    {
+      source: "articles",
+      partition: 1,
+      records: { known: false, cause: "leader-unavailable" },
+      seconds: { known: true, value: Number.NaN },
+      timeToLossSeconds: { known: true, value: -4 },
+      basis: "none",
+      measuredAt: NOW,
+    },
+  ],
+};
+
+const OWNERS: readonly OwnerStatus[] = [
+  { owner: "a", state: "up", since: NOW, incarnation: "a-1", pendingBytes: 0, place: "data/a", storedBytes: 4_096 },
+  {
+    owner: "b",
+    state: "down",
+    reason: { code: "FLUSH_FAILED", text: "no space left" },
+    since: NOW,
+    incarnation: "b-2",
+    pendingBytes: 77,
+  },
+];
+
+/** A JSON body whose numbers would change if it were parsed and written again. */
+export const DIGITS = '{"big":9007199254740993,"one":1.0,"tail":304250263527210.0}';
+
+/** A control plane of fixed answers, whose state and failures a test sets. Calls that would change something are kept. */
+export class FakeControlPlane implements ControlPlane {
+  phase: "starting" | "serving" | "draining" = "serving";
+  kv: "up" | "away" = "up";
+  /** Thrown by every call of sources, lag, documents and owners when set. */
+  failure: unknown;
+  etag = "tag-1";
+  document: DocumentView["body"] = { format: "json", bytes: Buffer.from(DIGITS) };
+  provenance = PROVENANCE;
+  startFrom: SourceDefinition["startFrom"] = DEFINITION.startFrom;
+  /** When set, reads of documents wait for it. */
+  wait: Promise<void> | undefined;
+  readonly defined: { readonly name: string; readonly definition: SourceDefinition; readonly ifMatch: string }[] = [];
+  readonly read: { readonly namespace: string; readonly id: string }[] = [];
+
+  readonly health = { ready: () => ({ ready: this.phase === "serving", phase: this.phase, kv: this.kv }) };
+
+  readonly sources = {
+    list: () => this.#answer([SOURCE]),
+    get: (name: string) => this.#known(name, SOURCE),
+    definition: (name: string) => this.#known(name, this.#definition(2)),
+    define: async (name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView> => {
+      this.#known(name, undefined);
+      if (ifMatch !== this.etag) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed");
+      this.defined.push({ name, definition, ifMatch });
+      this.etag = "tag-2";
+      return { definition, revision: 3, etag: this.etag };
+    },
+    partitions: (name: string) => this.#known(name, [RUNNING, STOPPED]),
+    partition: (name: string, partition: number): PartitionView => {
+      const found = this.#known(name, [RUNNING, STOPPED])[partition];
+      if (found === undefined) throw new StreamsError("PARTITION_UNKNOWN", `there is no partition ${partition}`);
+      return found;
+    },
+  };
+
+  readonly lag = { all: () => this.#answer(LAG), ofSource: (name: string) => this.#known(name, LAG) };
+
+  readonly documents = {
+    read: async (namespace: string, id: string): Promise<DocumentView> => {
+      this.read.push({ namespace, id });
+      await this.wait;
+      this.#answer(undefined);
+      return { namespace, id, body: this.document, provenance: this.provenance, asOf: NOW };
+    },
+  };
+
+  readonly owners = { owners: () => this.#answer(OWNERS), writeAcks: 2, readOwners: 2 };
+
+  /** Makes every call fail with this code. */
+  failWith(code: ErrorCode, extra: Readonly<Record<string, unknown>> = {}): void {
+    this.failure = new StreamsError(code, `made to fail with ${code}`, extra);
+  }
+
+  #definition(revision: number): DefinitionView {
+    const definition = { ...DEFINITION, startFrom: this.startFrom };
+    return { definition, revision, etag: this.etag, fileDiffers: ["worstLagMs"] };
+  }
+
+  #known<T>(name: string, value: T): T {
+    this.#answer(undefined);
+    if (name !== "articles") throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    return value;
+  }
+
+  #answer<T>(value: T): T {
+    if (this.failure !== undefined) throw this.failure;
+    return value;
+  }
+}
