@@ -10,7 +10,7 @@ import { freePorts } from "./ports.ts";
 import { waitUntilReady } from "./readiness.ts";
 
 /** The Redpanda that is run in Docker. */
-export const REDPANDA_IMAGE = "redpandadata/redpanda:v24.3.5";
+const REDPANDA_IMAGE = "redpandadata/redpanda:v24.3.5";
 const PULL_LIMIT_MS = 10 * 60_000;
 const CALL_LIMIT_MS = 60_000;
 const READY_DEADLINE_MS = 90_000;

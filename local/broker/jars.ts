@@ -7,7 +7,7 @@ import { runCommand } from "../process/command.ts";
 import { LocalBrokerError } from "./local-broker.ts";
 
 /** Kafka's version: the one that every kafkajs call was proved against. */
-export const KAFKA_VERSION = "4.4.0";
+const KAFKA_VERSION = "4.4.0";
 const LOG4J_VERSION = "2.25.3";
 const COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 const FETCH_LIMIT_MS = 10 * 60_000;
@@ -43,7 +43,7 @@ export const KAFKA_TOOLS_JARS: JarSet = {
 };
 
 /** Where fetched jars are kept: outside the checkout, so that a fresh clone finds them. */
-export function jarCacheDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+function jarCacheDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const configured = environment["XDG_CACHE_HOME"];
   // The XDG rule: a relative path is to be ignored.
   const base = configured?.startsWith("/") === true ? configured : join(homedir(), ".cache");

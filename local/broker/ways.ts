@@ -16,7 +16,7 @@ export interface Probes {
 }
 
 /** Oldest Java that Kafka 4 runs on. */
-export const LOWEST_JAVA = 17;
+const LOWEST_JAVA = 17;
 
 /** Parses `host:port,host:port`. @throws LocalBrokerError when an address is not one. */
 export function parseBrokers(text: string): readonly string[] {

@@ -1,6 +1,11 @@
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+
 import { Kafka, logLevel } from "kafkajs";
 import { expect, test } from "vitest";
 
+import { freePorts } from "../../local/broker/ports.ts";
+import { ForeignBrokerError, waitUntilReady } from "../../local/broker/readiness.ts";
 import { createTopic, deleteRecords, topicBounds } from "../../local/broker/topics.ts";
 import { startOwnBroker, uniqueTopic, useBroker } from "../support/broker.ts";
 
@@ -60,4 +65,33 @@ test("a killed broker comes back at its address with its records, beside another
   expect(own.brokers).toEqual(before);
   expect(await read(own.brokers, topic, 2)).toEqual(["kept", "too"]);
   await expect(topicBounds(shared, topic)).rejects.toThrow();
+});
+
+test("a broker that cannot start says why, with the end of its log, and leaves nothing", async () => {
+  const folders = async (): Promise<readonly string[]> =>
+    (await readdir(tmpdir())).filter((name) => name.startsWith("ysearch-broker-"));
+  const before = await folders();
+  const settings = { "authorizer.class.name": "no.such.Authorizer" };
+  await expect(startOwnBroker({ settings })).rejects.toThrow(/Kafka ended while it started[^]*no\.such\.Authorizer/);
+  expect((await folders()).filter((name) => !before.includes(name))).toEqual([]);
+});
+
+test("a port that is taken is an error when it was asked for", async () => {
+  const [address = ""] = useBroker();
+  await expect(startOwnBroker({ port: Number(address.split(":")[1]) })).rejects.toThrow(/is taken by somebody else/);
+});
+
+test("another cluster at the address is not mistaken for ours", async () => {
+  const wait = waitUntilReady({ brokers: useBroker(), clusterId: "MkU3OEVBNTcwNTJENDM2Qg", deadlineMs: 5_000 });
+  await expect(wait).rejects.toThrow(ForeignBrokerError);
+});
+
+test("where nobody answers, waiting ends at its deadline", async () => {
+  const [port = 0] = await freePorts(1);
+  const wait = waitUntilReady({ brokers: [`127.0.0.1:${port}`], clusterId: undefined, deadlineMs: 300 });
+  await expect(wait).rejects.toThrow(/no broker was ready at 127\.0\.0\.1:\d+ after 300 ms/);
+});
+
+test("a start can be cancelled", async () => {
+  await expect(startOwnBroker({ signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
 });
