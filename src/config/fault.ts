@@ -18,11 +18,16 @@ export function faultText(fault: ConfigFault, file?: string): string {
   return [place, fault.path, `${fault.found}; ${fault.right}`].filter((part) => part !== "").join(": ");
 }
 
+/** Faults that are reported at once. */
+const FAULTS_MAX = 50;
+
 /** All faults of a configuration as one CONFIG_INVALID, in the order of the file; `extra.faults` has them one by one. */
 export function configError(faults: readonly ConfigFault[], file?: string): StreamsError {
   const ordered = faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity));
-  const detail = ordered.map((fault) => faultText(fault, file)).join("\n");
-  return new StreamsError("CONFIG_INVALID", detail, { faults: ordered });
+  const kept = ordered.slice(0, FAULTS_MAX);
+  const lines = kept.map((fault) => faultText(fault, file));
+  if (ordered.length > kept.length) lines.push(`… and ${ordered.length - kept.length} more`);
+  return new StreamsError("CONFIG_INVALID", lines.join("\n"), { faults: kept });
 }
 
 /** A value as a fault may show it: short, on one line. */
