@@ -47,6 +47,8 @@ export interface SourceDefinition {
   readonly worstLagMs: number;
   readonly onPoison: "dead-letter" | "stop";
   readonly deadLetterTopic: string;
+  /** Whether the service creates the dead-letter topic when it is missing. */
+  readonly createDeadLetterTopic: boolean;
 }
 
 /** A definition in force, with the revision under which its verdicts are given. */
@@ -54,6 +56,9 @@ export interface SourceInForce {
   readonly definition: SourceDefinition;
   readonly revision: number;
 }
+
+/** Largest stored body in bytes: one limit for all engines, below each engine's own. A change of it is a change of verdict. */
+export const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Number of the code's own verdict rules: raise it whenever the same bytes may be judged differently (I17). */
 export const VERDICT_RULES = 1;

@@ -30,7 +30,12 @@ export function knownBounds(state: PartitionState): BoundsReading["before"] {
 export function onBounds(state: PartitionState, reading: BoundsReading): Step {
   const { phase } = state;
   const { logStart, end, before } = reading;
-  const seen: PartitionState = { ...state, logStart: Math.max(state.logStart ?? 0, logStart), end };
+  const shrank = end < before.reached;
+  const seen: PartitionState = {
+    ...state,
+    logStart: Math.max(state.logStart ?? 0, logStart),
+    end: shrank ? end : Math.max(end, state.position ?? 0),
+  };
   if (phase.phase === "holding" && phase.on.hold === "bounds") {
     return reading.asked ? settle(seen, phase.attempts, phase.cause, reading) : unchanged(seen);
   }
@@ -39,7 +44,7 @@ export function onBounds(state: PartitionState, reading: BoundsReading): Step {
     const detail = `the log began at ${before.logStart} and now begins at ${logStart}`;
     return halted(state, { code: "TOPIC_RECREATED", detail, bounds: { logStart, end } });
   }
-  return end < before.reached
+  return shrank
     ? dispute(seen, 1, { code: "OUT_OF_RANGE", text: `the log ends at ${end}, below the position ${before.reached}` })
     : unchanged(seen);
 }

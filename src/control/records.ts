@@ -1,0 +1,104 @@
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { FORMATS, FRAMINGS, KINDS } from "../core/source.ts";
+import { type StopCode, STOPS } from "../core/partition/stop.ts";
+
+/** Names and shapes of the control records. One place, because every release must read its predecessor's. */
+
+function oneOf<const T extends readonly string[]>(values: T) {
+  return Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))));
+}
+
+function nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+const Offset = Type.Integer({ minimum: 0 });
+const Bounds = Type.Object({ logStart: Offset, end: Offset });
+const Moment = Type.Object({ timestampMs: Type.Integer() });
+
+export const DefinitionSchema = Type.Object({
+  name: Type.String(),
+  kind: oneOf(KINDS),
+  topic: Type.String(),
+  group: Type.String(),
+  namespace: Type.String(),
+  format: oneOf(FORMATS),
+  framing: oneOf(FRAMINGS),
+  descriptor: Type.Optional(
+    Type.Object({ subject: Type.String(), version: Type.Integer({ minimum: 1 }), message: Type.String() }),
+  ),
+  mapping: Type.Record(Type.String(), Type.Array(Type.Integer({ minimum: 1 }))),
+  body: oneOf(["json", "original"]),
+  startFrom: Type.Union([Type.Literal("earliest"), Type.Literal("latest"), Moment]),
+  worstLagMs: Type.Integer({ minimum: 0 }),
+  onPoison: oneOf(["dead-letter", "stop"]),
+  deadLetterTopic: Type.String(),
+  createDeadLetterTopic: Type.Boolean(),
+});
+
+/** `sources/{name}`: the definition in force, and the revision that its verdict part has. */
+export const SourceRecord = Type.Object({
+  definition: DefinitionSchema,
+  revision: Type.Integer({ minimum: 1 }),
+  verdict: Type.String(),
+});
+export type SourceRecord = Static<typeof SourceRecord>;
+
+/** `revisions/{source}/{revision}`: what decides verdicts under that revision; immutable. */
+export const RevisionRecord = Type.Object({ definition: DefinitionSchema, verdict: Type.String() });
+
+/** `bindings/{source}` */
+export const BindingRecord = Type.Object({
+  clusterId: Type.String(),
+  topic: Type.String(),
+  epochs: Type.Array(Type.Object({ epoch: Type.Integer(), partitions: Type.Integer() })),
+  firstStart: Type.Union([Type.Literal("earliest"), Moment]),
+});
+
+/** `starts/{source}/{partition}` */
+export const StartRecordSchema = Type.Object({ from: Offset, settled: Type.Boolean() });
+
+/** `stops/{source}/{partition}`: null once resumed. */
+export const StopRecord = Type.Object({
+  stop: nullable(
+    Type.Object({
+      code: Type.Unsafe<StopCode>(Type.Union(Object.keys(STOPS).map((code) => Type.Literal(code)))),
+      detail: Type.String(),
+      wanted: Type.Optional(Offset),
+      bounds: Type.Optional(Bounds),
+      lost: Type.Optional(Type.Object({ from: Offset, to: Offset })),
+    }),
+  ),
+  since: Type.Integer(),
+});
+export type StopRecord = Static<typeof StopRecord>;
+
+/** `ledgers/{source}/{partition}` */
+export const LedgerRecord = Type.Object({
+  rows: Type.Array(
+    Type.Object({ number: Type.Integer(), from: Offset, until: nullable(Offset), revision: Type.Integer() }),
+  ),
+  nextNumber: Type.Integer(),
+});
+
+/** `descriptors/{subject}/{version}` */
+export const DescriptorRecord = Type.Object({
+  files: Type.Record(Type.String(), Type.String()),
+  message: Type.String(),
+  digest: Type.String(),
+});
+
+/** `descriptors/{subject}`: how many versions there are; versions are 1 to latest. */
+export const SubjectRecord = Type.Object({ latest: Type.Integer({ minimum: 0 }) });
+
+export const recordNames = {
+  sources: "sources/",
+  source: (source: string) => `sources/${source}`,
+  revision: (source: string, revision: number) => `revisions/${source}/${revision}`,
+  binding: (source: string) => `bindings/${source}`,
+  start: (source: string, partition: number) => `starts/${source}/${partition}`,
+  stop: (source: string, partition: number) => `stops/${source}/${partition}`,
+  ledger: (source: string, partition: number) => `ledgers/${source}/${partition}`,
+  subject: (subject: string) => `descriptors/${subject}`,
+  descriptor: (subject: string, version: number) => `descriptors/${subject}/${version}`,
+} as const;

@@ -1,0 +1,154 @@
+import type { SourceSeed } from "../config/types.ts";
+import { RevisionRecord, SourceRecord, recordNames } from "../control/records.ts";
+import { createRecord, readRecord, updateRecord, type Stored } from "../control/json-record.ts";
+import { type SourceDefinition, verdictOf } from "../core/source.ts";
+import { StreamsError } from "../errors.ts";
+import { compileVerdict, type VerdictDependencies } from "../fleet/verdicts.ts";
+import { type ResolveDependencies, differences, resolveSeed } from "./resolve.ts";
+
+/** A definition in force: what the control record says, and how the configuration file differs from it. */
+export interface InForce {
+  readonly definition: SourceDefinition;
+  readonly revision: number;
+  /** Changes with every change of the record. */
+  readonly etag: string;
+  /** Members in which the file says something else; empty when it agrees or does not name the source. */
+  readonly drift: readonly string[];
+}
+
+/** What cannot be changed in place: another log, another target or another shape of what is stored. */
+const FIXED = ["name", "kind", "topic", "group", "namespace"] as const;
+
+/**
+ * The definitions of all sources, as control records. The file only seeds them: what is in force is the record, so that
+ * instances with different files cannot disagree.
+ */
+export class DefinitionStore {
+  readonly #dependencies: VerdictDependencies;
+  readonly #resolve: ResolveDependencies;
+  readonly #files = new Map<string, SourceDefinition>();
+
+  constructor(dependencies: VerdictDependencies, resolve: ResolveDependencies) {
+    this.#dependencies = dependencies;
+    this.#resolve = resolve;
+  }
+
+  /**
+   * Seeds sources that have no record yet, and gives sources a new revision whose verdict rules have changed with this
+   * build. Returns everything in force, sources that the file no longer names included, by name.
+   * @throws StreamsError when a seed does not compile; KvFault
+   */
+  async load(seeds: readonly SourceSeed[]): Promise<readonly InForce[]> {
+    const present = await this.#list();
+    for (const seed of seeds) {
+      const definition = await resolveSeed(seed, this.#resolve);
+      await this.#check(definition);
+      refuseShared(definition, present);
+      this.#files.set(definition.name, definition);
+      await this.#seed(definition);
+    }
+    return this.#list();
+  }
+
+  async #list(): Promise<readonly InForce[]> {
+    const names = await this.#dependencies.control.list(recordNames.sources);
+    const all = await Promise.all(names.map((name) => this.#read(name.slice(recordNames.sources.length))));
+    return all.filter((entry) => entry !== undefined);
+  }
+
+  /** Puts a definition in force. @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, …; KvFault */
+  async define(name: string, definition: SourceDefinition, ifMatch: string): Promise<InForce> {
+    const { control } = this.#dependencies;
+    const present = await readRecord(control, recordNames.source(name), SourceRecord);
+    if (present === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    if (present.tag !== ifMatch) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed since");
+    const changed = differences(present.value.definition, definition);
+    const refused = changed.filter((member) => FIXED.some((fixed) => fixed === member));
+    if (refused.length > 0) {
+      throw new StreamsError("DEFINITION_CHANGE_REFUSED", `cannot be changed in place: ${refused.join(", ")}`, {
+        refused,
+      });
+    }
+    if (changed.length === 0) return this.#view(present);
+    await this.#check(definition);
+    return this.#view(await this.#put(name, definition, present));
+  }
+
+  async #seed(definition: SourceDefinition): Promise<void> {
+    const { control } = this.#dependencies;
+    const present = await readRecord(control, recordNames.source(definition.name), SourceRecord);
+    if (present === undefined) return void (await this.#put(definition.name, definition, undefined));
+    if (present.value.verdict === verdictOf(present.value.definition)) return;
+    await this.#put(definition.name, present.value.definition, present);
+  }
+
+  /** Allots a revision if the verdict differs, then changes the record that was read. @throws StreamsError PRECONDITION_FAILED */
+  async #put(name: string, definition: SourceDefinition, present: Stored<SourceRecord> | undefined) {
+    const { control } = this.#dependencies;
+    const verdict = verdictOf(definition);
+    const known = present?.value.verdict === verdict ? present.value.revision : undefined;
+    const revision = known ?? (await this.#allot(name, definition, verdict, (present?.value.revision ?? 0) + 1));
+    const value: SourceRecord = { definition: mutable(definition), revision, verdict };
+    const before = present?.tag;
+    return updateRecord(control, recordNames.source(name), SourceRecord, (now) => {
+      if (before === undefined && now !== undefined) return now;
+      if (now !== undefined && JSON.stringify(now) !== JSON.stringify(present?.value)) {
+        throw new StreamsError("PRECONDITION_FAILED", "the definition changed while it was being written");
+      }
+      return value;
+    });
+  }
+
+  /**
+   * Stores what a revision means before anybody can name it. A number that a crashed predecessor stored for another
+   * content is passed over: numbers are never reused.
+   */
+  async #allot(name: string, definition: SourceDefinition, verdict: string, first: number): Promise<number> {
+    for (let revision = first; ; revision += 1) {
+      const stored = await createRecord(
+        this.#dependencies.control,
+        recordNames.revision(name, revision),
+        RevisionRecord,
+        {
+          definition: mutable(definition),
+          verdict,
+        },
+      );
+      if (stored.value.verdict === verdict) return revision;
+    }
+  }
+
+  /** @throws StreamsError when a decoder cannot be compiled from it */
+  async #check(definition: SourceDefinition): Promise<void> {
+    await compileVerdict(definition, 1, this.#dependencies);
+  }
+
+  async #read(name: string): Promise<InForce | undefined> {
+    const record = await readRecord(this.#dependencies.control, recordNames.source(name), SourceRecord);
+    return record === undefined ? undefined : this.#view(record);
+  }
+
+  #view({ tag, value }: Stored<SourceRecord>): InForce {
+    const file = this.#files.get(value.definition.name);
+    const drift = file === undefined ? [] : differences(value.definition, file);
+    return { definition: value.definition, revision: value.revision, etag: tag, drift };
+  }
+}
+
+/** A namespace and a group have one source, also across what was seeded by an earlier file. @throws StreamsError CONFIG_INVALID */
+function refuseShared(definition: SourceDefinition, present: readonly InForce[]): void {
+  for (const { definition: other } of present) {
+    if (other.name === definition.name) continue;
+    for (const member of ["namespace", "group"] as const) {
+      if (other[member] !== definition[member]) continue;
+      const text = `source ${definition.name}: ${member} ${definition[member]} belongs to source ${other.name}, which is in force`;
+      throw new StreamsError("CONFIG_INVALID", text);
+    }
+  }
+}
+
+/** The record's schema speaks of mutable arrays; the definition is read-only everywhere else. */
+function mutable(definition: SourceDefinition): SourceRecord["definition"] {
+  const mapping = Object.fromEntries(Object.entries(definition.mapping).map(([input, path]) => [input, [...path]]));
+  return { ...definition, mapping };
+}

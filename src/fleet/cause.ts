@@ -1,0 +1,25 @@
+import { InvariantViolation } from "../core/invariant.ts";
+import type { Cause } from "../core/partition/state.ts";
+import { StreamsError } from "../errors.ts";
+import { KvFault } from "../ports/kv-plane.ts";
+import { SourceFault } from "../ports/record-source.ts";
+
+/** What an error means for whoever met it. Total over every `unknown`. */
+export type Consequence =
+  /** A store or broker fault: wait and try again, nothing is lost (I11). */
+  | { readonly consequence: "hold"; readonly cause: Cause }
+  /** A promise of ours is broken, or something nobody foresaw: the partition stops (I16). */
+  | { readonly consequence: "stop"; readonly detail: string };
+
+export function consequenceOf(error: unknown): Consequence {
+  if (error instanceof KvFault) return { consequence: "hold", cause: { code: error.code, text: error.message } };
+  if (error instanceof SourceFault) {
+    return {
+      consequence: "hold",
+      cause: { code: `BROKER_${error.code.toUpperCase().replaceAll("-", "_")}`, text: error.message },
+    };
+  }
+  if (error instanceof InvariantViolation) return { consequence: "stop", detail: error.message };
+  if (error instanceof StreamsError) return { consequence: "stop", detail: `${error.code}: ${error.message}` };
+  return { consequence: "stop", detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+}

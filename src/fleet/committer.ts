@@ -1,0 +1,98 @@
+import { copyKey } from "../core/keys.ts";
+import { commitDue, copyDue } from "../core/partition/commit.ts";
+import { encodeCopy } from "../core/partition/copy.ts";
+import type { CellWrite, KvPlane } from "../ports/kv-plane.ts";
+import type { RecordSource } from "../ports/record-source.ts";
+import { consequenceOf } from "./cause.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
+import type { RecentErrors } from "./recent-errors.ts";
+
+/** What a commit round works on; read anew each time, because assignments change. */
+export interface CommitView {
+  readonly source: string;
+  readonly epoch: number;
+  readonly runners: ReadonlyMap<number, PartitionRunner>;
+}
+
+/**
+ * Commits what is acknowledged, one round at a time, for all partitions of a source together:
+ *
+ * 1. the copies of everything newly acknowledged are written at W;
+ * 2. the group's committed offsets are read back: a commit that vanished or was moved stops its partition, and would be
+ *    hidden by ours;
+ * 3. what the copies hold is committed, in one attempt, fenced by the assignment epoch.
+ *
+ * A round that fails changes nothing; the next one tries again. A crash between 1 and 3 leaves the copy ahead of the
+ * commit, which is harmless: what lies between is read again and is already applied.
+ */
+export class Committer {
+  readonly #source: RecordSource;
+  readonly #plane: KvPlane;
+  readonly #errors: RecentErrors;
+  #round: Promise<void> | undefined;
+
+  constructor(source: RecordSource, plane: KvPlane, errors: RecentErrors) {
+    this.#source = source;
+    this.#plane = plane;
+    this.#errors = errors;
+  }
+
+  /** Runs a round, or joins the one under way. Never rejects: failures are noted, and the next round repeats the work. */
+  commit(view: CommitView): Promise<void> {
+    this.#round ??= this.#run(view)
+      .catch((error: unknown) => this.#note(error))
+      .finally(() => {
+        this.#round = undefined;
+      });
+    return this.#round;
+  }
+
+  async #run(view: CommitView): Promise<void> {
+    await this.#writeCopies(view);
+    const runners = [...view.runners.values()];
+    if (!runners.some((runner) => commitDue(runner.state) !== undefined)) return;
+    const held = await this.#source.committed();
+    for (const runner of runners) {
+      const decided = runner.state.watermark !== undefined;
+      if (decided) runner.dispatch({ event: "read-back", committed: held.get(runner.partition) });
+    }
+    await this.#send(view, runners);
+  }
+
+  async #writeCopies({ source, runners }: CommitView): Promise<void> {
+    const writes: CellWrite[] = [];
+    const written: { readonly runner: PartitionRunner; readonly watermark: number }[] = [];
+    for (const runner of runners.values()) {
+      const due = copyDue(runner.state);
+      if (due === undefined || (runner.state.copied ?? -1) >= due.watermark) continue;
+      writes.push({ space: "copy", key: copyKey(source, runner.topicEpoch, runner.partition), ...encodeCopy(due) });
+      written.push({ runner, watermark: due.watermark });
+    }
+    if (writes.length === 0) return;
+    await this.#plane.write(writes);
+    for (const { runner, watermark } of written) runner.dispatch({ event: "copied", watermark });
+  }
+
+  async #send(view: CommitView, runners: readonly PartitionRunner[]): Promise<void> {
+    const watermarks = new Map<number, number>();
+    for (const runner of runners) {
+      const due = commitDue(runner.state);
+      if (due !== undefined) watermarks.set(runner.partition, due);
+    }
+    if (watermarks.size === 0) return;
+    const result = await this.#source.commit(view.epoch, watermarks);
+    if (result.outcome === "failed") return this.#noteText(`COMMIT_${result.cause}`, result.text);
+    if (result.outcome === "fenced") return;
+    for (const [partition, watermark] of watermarks) view.runners.get(partition)?.committed(watermark);
+  }
+
+  #note(error: unknown): void {
+    const consequence = consequenceOf(error);
+    if (consequence.consequence === "hold") return this.#noteText(consequence.cause.code, consequence.cause.text);
+    this.#noteText("COMMIT_FAILED", consequence.detail);
+  }
+
+  #noteText(code: string, text: string): void {
+    this.#errors.note(code, `commit: ${text}`);
+  }
+}

@@ -1,0 +1,134 @@
+import type { SourceSeed } from "../config/types.ts";
+import type { SourceDefinition } from "../core/source.ts";
+import type { BuiltinDescriptor, DescriptorCatalog } from "../descriptors/catalog.ts";
+import type { DefinitionStore, InForce } from "../definitions/definition-store.ts";
+import { StreamsError } from "../errors.ts";
+import type { Clock } from "../ports/clock.ts";
+import { KvFault } from "../ports/kv-plane.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { BackoffLimits } from "./backoff.ts";
+import { backoffMs } from "./backoff.ts";
+import type { SourceService } from "./source-service.ts";
+
+export interface FleetParts {
+  readonly definitions: DefinitionStore;
+  readonly catalog: DescriptorCatalog;
+  readonly builtins: readonly BuiltinDescriptor[];
+  readonly seeds: readonly SourceSeed[];
+  /** Builds a source's service; starts nothing. */
+  readonly open: (inForce: InForce) => SourceService;
+  readonly backoff: BackoffLimits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export type FleetPhase = "starting" | "serving" | "draining";
+
+/** All sources of this process. */
+export class Fleet {
+  readonly #parts: FleetParts;
+  readonly #services = new Map<string, SourceService>();
+  readonly #inForce = new Map<string, InForce>();
+  #phase: FleetPhase = "starting";
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+  }
+
+  get phase(): FleetPhase {
+    return this.#phase;
+  }
+
+  /**
+   * Registers what ships with the build, loads the definitions and starts every source; waits for the KV plane as long as
+   * it takes. @throws StreamsError when a definition cannot be run: the operator must know at once
+   */
+  async start(): Promise<void> {
+    const { catalog, builtins, definitions, seeds } = this.#parts;
+    const loaded = await this.#untilStored(async () => {
+      await catalog.seed(builtins);
+      return definitions.load(seeds);
+    });
+    if (this.#phase !== "starting") return;
+    for (const inForce of loaded) {
+      this.#inForce.set(inForce.definition.name, inForce);
+      this.#open(inForce);
+    }
+    this.#phase = "serving";
+  }
+
+  services(): readonly SourceService[] {
+    return [...this.#services.values()];
+  }
+
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  service(name: string): SourceService {
+    const service = this.#services.get(name);
+    if (service === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    return service;
+  }
+
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  inForce(name: string): InForce {
+    const entry = this.#inForce.get(name);
+    if (entry === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    return entry;
+  }
+
+  /** The source that writes to a namespace, undefined when none does. */
+  sourceOf(namespace: string): InForce | undefined {
+    return [...this.#inForce.values()].find((entry) => entry.definition.namespace === namespace);
+  }
+
+  /**
+   * Puts a definition in force and runs the source under it: what is in flight is drained first, so each record is judged
+   * under one revision. @throws StreamsError; KvFault
+   */
+  async define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {
+    if (this.#phase !== "serving") throw new StreamsError("NOT_READY", `the service is ${this.#phase}`);
+    const before = this.inForce(name);
+    const after = await this.#parts.definitions.define(name, definition, ifMatch);
+    this.#inForce.set(name, after);
+    if (after.etag !== before.etag) await this.#reopen(after, drainMs);
+    return after;
+  }
+
+  /** Drains every source at the same time. Returns the partitions that could not be committed, as `source/partition`. */
+  async drain(deadlineMs: number): Promise<readonly string[]> {
+    this.#phase = "draining";
+    const results = await Promise.all(
+      this.services().map(async (service) => {
+        const { uncommitted } = await service.drain(deadlineMs);
+        return uncommitted.map((partition) => `${service.name}/${partition}`);
+      }),
+    );
+    return results.flat();
+  }
+
+  async #reopen(inForce: InForce, drainMs: number): Promise<void> {
+    await this.service(inForce.definition.name).drain(drainMs);
+    if (this.#phase === "serving") this.#open(inForce);
+  }
+
+  #open(inForce: InForce): void {
+    const service = this.#parts.open(inForce);
+    this.#services.set(inForce.definition.name, service);
+    service.start();
+    const { name, topic, kind } = inForce.definition;
+    this.#parts.logger.info({ source: name, topic, kind, revision: inForce.revision }, "source starts");
+  }
+
+  async #untilStored<T>(task: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await task();
+      } catch (error) {
+        if (!(error instanceof KvFault) || error.code === "KV_CLOSED") throw error;
+        this.#parts.logger.warn({ code: error.code, attempt }, `definitions are not loaded yet: ${error.message}`);
+        await new Promise<void>((resolve) => {
+          this.#parts.clock.after(backoffMs(attempt, this.#parts.backoff), resolve);
+        });
+      }
+    }
+  }
+}

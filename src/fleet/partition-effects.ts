@@ -1,0 +1,210 @@
+import type { Ledger } from "../core/ledger/ledger.ts";
+import { unreachable } from "../core/invariant.ts";
+import type { Offset } from "../core/offset.ts";
+import { knownBounds } from "../core/partition/range.ts";
+import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { backoffMs } from "./backoff.ts";
+import type { BatchWork } from "./batch-work.ts";
+import { consequenceOf } from "./cause.ts";
+import { PartitionStore } from "./partition-store.ts";
+import type { RunnerContext } from "./runner-context.ts";
+
+/** What the runner has done since it was assigned. */
+export interface RunnerCounts {
+  delivered: number;
+  written: number;
+  deadLettered: number;
+  folded: number;
+}
+
+/** The runner as its effects see it. */
+export interface EffectHost {
+  readonly partition: number;
+  readonly topicEpoch: number;
+  readonly counts: RunnerCounts;
+  readonly state: PartitionState;
+  readonly since: number;
+  readonly work: ReadonlyMap<number, BatchWork>;
+  dispatch(event: PartitionEvent): void;
+  /** The stop was read from the store: it began then. */
+  stoppedSince(since: number): void;
+  forget(seqs: readonly number[]): void;
+}
+
+/** Carries out what the partition machine asks for, and answers with events. */
+export class PartitionEffects {
+  readonly #context: RunnerContext;
+  readonly #host: EffectHost;
+  readonly #store: PartitionStore;
+  #ledger: Ledger | undefined;
+  /** The start record that still decides; settled by the first confirmed commit. */
+  #unsettledStart: Offset | undefined;
+  #busy = 0;
+
+  constructor(context: RunnerContext, host: EffectHost) {
+    this.#context = context;
+    this.#host = host;
+    this.#store = new PartitionStore(context, host.partition);
+  }
+
+  /** Whether anything is being written or published now. */
+  get busy(): boolean {
+    return this.#busy > 0;
+  }
+
+  carryOut(effect: PartitionEffect): void {
+    const { source, epoch } = this.#context;
+    switch (effect.effect) {
+      case "gather-facts":
+        return this.#later(effect.attempt, () => this.gather());
+      case "record-first-start":
+        return void this.#firstStart();
+      case "begin":
+        return void this.#begin(effect.position, 1);
+      case "pause":
+        return source.pause(epoch, this.#host.partition);
+      case "resume":
+        return source.resume(epoch, this.#host.partition);
+      case "process":
+        return void this.#process(effect.seq, effect.from);
+      case "drop":
+        return this.#host.forget(effect.seqs);
+      case "retry-later":
+        return this.#later(effect.attempt, () => this.#host.dispatch({ event: "retry" }));
+      case "read-bounds":
+        return this.#later(effect.attempt, () => this.#readBounds());
+      case "persist-stop":
+        return void this.#persistStop(effect.stop, 1);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  /** Reads what is stored and known of the partition; answers with `facts` or `facts-failed`. */
+  async gather(): Promise<void> {
+    try {
+      const facts = await this.#context.facts.read(this.#host.partition, this.#host.topicEpoch);
+      const { startRecord } = facts.start;
+      if (startRecord !== undefined && !startRecord.settled) this.#unsettledStart = startRecord.from;
+      this.#host.dispatch({ event: "facts", facts: facts.start, stop: facts.stop?.stop });
+      if (facts.stop !== undefined) this.#host.stoppedSince(facts.stop.since);
+    } catch (error) {
+      this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
+    }
+  }
+
+  /** A commit was confirmed: a start record that decided until now no longer does. */
+  confirmCommit(): void {
+    const from = this.#unsettledStart;
+    if (from === undefined) return;
+    this.#unsettledStart = undefined;
+    this.#store.settleStart(from).catch((error: unknown) => {
+      this.#unsettledStart = from;
+      this.#report(error);
+    });
+  }
+
+  async #firstStart(): Promise<void> {
+    try {
+      await this.#store.recordFirstStart(this.#host.state.logStart ?? 0);
+      await this.gather();
+    } catch (error) {
+      this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
+    }
+  }
+
+  /** Fetching begins only when every offset that it can deliver is covered by a ledger row (I17). */
+  async #begin(position: Offset, attempt: number): Promise<void> {
+    const { source, epoch } = this.#context;
+    try {
+      const { watermark, copied } = this.#host.state;
+      this.#ledger ??= await this.#store.coverLedger(watermark ?? position, copied ?? 0);
+      const { phase, fetching } = this.#host.state;
+      const wanted = (phase.phase === "running" || phase.phase === "verifying") && fetching;
+      if (wanted && this.#host.state.position === position) source.begin(epoch, this.#host.partition, position);
+    } catch (error) {
+      const consequence = consequenceOf(error);
+      this.#report(error);
+      if (consequence.consequence === "stop") this.#halt(consequence.detail);
+      else this.#later(attempt, () => this.#begin(position, attempt + 1));
+    }
+  }
+
+  async #process(seq: number, from: Offset): Promise<void> {
+    const work = this.#host.work.get(seq);
+    const ledger = this.#ledger;
+    if (work === undefined || ledger === undefined) return this.#halt(`batch ${seq} has no work or no ledger`);
+    this.#busy += 1;
+    try {
+      const folded = work.fold(from, this.#host.topicEpoch, ledger);
+      if (folded.poison !== undefined) {
+        const { offset, fault } = folded.poison;
+        this.#host.dispatch({ event: "poison", seq, offset, detail: `offset ${offset}: ${fault.code}: ${fault.text}` });
+      }
+      await work.settle(folded);
+      this.#host.counts.written += folded.writes.length;
+      this.#host.counts.deadLettered += folded.letters.length;
+      this.#host.counts.folded += folded.superseded;
+      this.#host.dispatch({ event: "acknowledged", seq, fingerprint: folded.fingerprint });
+    } catch (error) {
+      this.#failed(error, (cause) => ({ event: "write-failed", seq, cause }));
+    } finally {
+      this.#busy -= 1;
+    }
+  }
+
+  async #readBounds(): Promise<void> {
+    const before = knownBounds(this.#host.state);
+    try {
+      const answer = (await this.#context.source.bounds()).get(this.#host.partition);
+      if (answer?.known !== true) {
+        const text = answer === undefined ? "the partition is not in the topic's metadata" : answer.text;
+        return this.#host.dispatch({ event: "bounds-failed", cause: { code: "BOUNDS_UNKNOWN", text } });
+      }
+      this.#host.dispatch({ event: "bounds", logStart: answer.logStart, end: answer.end, asked: true, before });
+    } catch (error) {
+      this.#failed(error, (cause) => ({ event: "bounds-failed", cause }));
+    }
+  }
+
+  async #persistStop(stop: Stop, attempt: number): Promise<void> {
+    try {
+      await this.#store.recordStop(stop, this.#host.since);
+    } catch (error) {
+      this.#report(error);
+      this.#later(attempt, () => this.#persistStop(stop, attempt + 1));
+    }
+  }
+
+  #failed(error: unknown, event: (cause: { code: string; text: string }) => PartitionEvent): void {
+    const consequence = consequenceOf(error);
+    if (consequence.consequence === "stop") return this.#halt(consequence.detail);
+    this.#report(error);
+    this.#host.dispatch(event(consequence.cause));
+  }
+
+  #halt(detail: string): void {
+    this.#host.dispatch({ event: "halt", stop: { code: "INVARIANT_BROKEN", detail } });
+  }
+
+  #report(error: unknown): void {
+    const consequence = consequenceOf(error);
+    const [code, text] =
+      consequence.consequence === "hold"
+        ? [consequence.cause.code, consequence.cause.text]
+        : ["INTERNAL", consequence.detail];
+    const fresh = this.#context.errors.note(code, `partition ${this.#host.partition}: ${text}`);
+    if (!fresh) return;
+    const { inForce, epoch, logger } = this.#context;
+    const ids = { source: inForce.definition.name, partition: this.#host.partition, epoch };
+    logger.warn({ ...ids, code }, text);
+  }
+
+  #later(attempt: number, task: () => unknown): void {
+    if (this.#host.state.phase.phase === "draining") return;
+    this.#context.clock.after(backoffMs(attempt, this.#context.backoff), () => {
+      if (this.#host.state.phase.phase !== "gone") void task();
+    });
+  }
+}

@@ -1,0 +1,180 @@
+import { InvariantViolation } from "../core/invariant.ts";
+import type { Offset } from "../core/offset.ts";
+import { step } from "../core/partition/machine.ts";
+import type { knownBounds } from "../core/partition/range.ts";
+import { INITIAL_STATE, type PartitionEvent, type PartitionState } from "../core/partition/state.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { topicEpochOf } from "../core/topic/binding.ts";
+import type { RecordBatch } from "../ports/record-batch.ts";
+import type { BoundsAnswer, FetchFault } from "../ports/record-source.ts";
+import { BatchWork } from "./batch-work.ts";
+import { recognise } from "./fold.ts";
+import { type EffectHost, PartitionEffects, type RunnerCounts } from "./partition-effects.ts";
+import type { RunnerContext } from "./runner-context.ts";
+
+/**
+ * The one owner of one assigned partition: feeds the partition machine and carries out its effects. Lives for one
+ * assignment epoch; after `revoke` every late result is void.
+ */
+export class PartitionRunner implements EffectHost {
+  readonly partition: number;
+  readonly topicEpoch: number;
+  readonly counts: RunnerCounts = { delivered: 0, written: 0, deadLettered: 0, folded: 0 };
+  readonly #context: RunnerContext;
+  readonly #effects: PartitionEffects;
+  readonly work = new Map<number, BatchWork>();
+  readonly #queue: PartitionEvent[] = [];
+  #state: PartitionState = INITIAL_STATE;
+  #since: number;
+
+  constructor(context: RunnerContext, partition: number) {
+    this.#context = context;
+    this.partition = partition;
+    this.topicEpoch = topicEpochOf(context.binding, partition) ?? 0;
+    this.#effects = new PartitionEffects(context, this);
+    this.#since = context.clock.now();
+  }
+
+  get state(): PartitionState {
+    return this.#state;
+  }
+
+  /** When the present phase began; a stop of an earlier life, when that began. */
+  get since(): number {
+    return this.#since;
+  }
+
+  stoppedSince(since: number): void {
+    this.#since = since;
+  }
+
+  /** Whether anything is being written or published now. */
+  get busy(): boolean {
+    return this.#effects.busy;
+  }
+
+  /** Broker timestamp of the oldest record in flight, undefined when nothing is. */
+  get oldestInFlightMs(): number | undefined {
+    const [oldest] = this.work.values();
+    return oldest === undefined || oldest.batch.count === 0 ? undefined : oldest.batch.timestampAt(0);
+  }
+
+  /** Gathers facts and begins. `stop` halts it before that: the whole source must not be read. */
+  start(stop: Stop | undefined): void {
+    if (stop !== undefined) this.dispatch({ event: "halt", stop });
+    else void this.#effects.gather();
+  }
+
+  /** The next records. Synchronous: decodes, folds and hands over to the store. */
+  deliver(batch: RecordBatch): void {
+    const { phase, nextSeq } = this.#state;
+    const { clock, budget, inForce } = this.#context;
+    const work = new BatchWork(batch, this.#context);
+    this.work.set(nextSeq, work);
+    const recognised = phase.phase === "verifying" ? recognise(batch, phase.verify.fingerprint) : undefined;
+    this.dispatch({
+      event: "batch",
+      batch: {
+        fetchedAt: batch.fetchedAt,
+        next: batch.next,
+        records: batch.count,
+        bytes: batch.byteLength,
+        logStart: batch.logStart,
+        end: batch.end,
+        deliveredAtMs: clock.now(),
+        crowded: budget.crowded(inForce.definition.name),
+        recognised,
+      },
+    });
+    if (!this.#state.inFlight.some((entry) => entry.seq === nextSeq)) this.forget([nextSeq]);
+    else this.counts.delivered += batch.count;
+  }
+
+  fault(fault: FetchFault): void {
+    const kind = fault.code === "out-of-range" || fault.code === "batch-too-large" ? fault.code : "undecodable";
+    this.#context.errors.note(
+      `FETCH_${fault.code.toUpperCase().replaceAll("-", "_")}`,
+      `partition ${this.partition}: ${fault.text}`,
+    );
+    this.dispatch({ event: "fetch-fault", position: fault.position, fault: kind, detail: fault.text });
+  }
+
+  /** Takes the answer of a regular reading of the bounds that began when `before` was true. */
+  observe(answer: BoundsAnswer, before: ReturnType<typeof knownBounds>): void {
+    if (!answer.known) return;
+    this.dispatch({ event: "bounds", logStart: answer.logStart, end: answer.end, asked: false, before });
+  }
+
+  /** A commit was confirmed by the broker. */
+  committed(offset: Offset): void {
+    this.dispatch({ event: "committed", offset });
+    this.#effects.confirmCommit();
+  }
+
+  drain(): void {
+    this.dispatch({ event: "drain" });
+  }
+
+  revoke(): void {
+    this.dispatch({ event: "revoked" });
+    this.forget([...this.work.keys()]);
+  }
+
+  /** Feeds the machine; effects may raise further events, which wait their turn. */
+  dispatch(event: PartitionEvent): void {
+    this.#queue.push(event);
+    if (this.#queue.length > 1) return;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      this.#apply(next);
+      this.#queue.shift();
+    }
+  }
+
+  #apply(event: PartitionEvent): void {
+    const before = this.#state;
+    let result;
+    try {
+      result = step(before, event);
+    } catch (error) {
+      if (!(error instanceof InvariantViolation)) throw error;
+      this.#context.logger.error({ ...this.#ids(), code: error.code }, error.message);
+      result = step(before, { event: "halt", stop: { code: "INVARIANT_BROKEN", detail: error.message } });
+    }
+    this.#state = result.state;
+    this.#dropSettled(before);
+    if (before.phase.phase !== result.state.phase.phase) this.#changed(before, event);
+    for (const effect of result.effects) this.#effects.carryOut(effect);
+  }
+
+  /** Batches that left the machine's list (acknowledged prefix, dropped) give their memory back. */
+  #dropSettled(before: PartitionState): void {
+    if (before.inFlight === this.#state.inFlight) return;
+    const kept = new Set(this.#state.inFlight.map((entry) => entry.seq));
+    this.forget(before.inFlight.map((entry) => entry.seq).filter((seq) => !kept.has(seq)));
+  }
+
+  #changed(before: PartitionState, event: PartitionEvent): void {
+    this.#since = this.#context.clock.now();
+    const { phase } = this.#state;
+    const fields = { ...this.#ids(), from: before.phase.phase, to: phase.phase, event: event.event };
+    if (phase.phase === "stopped") {
+      this.#context.errors.note(phase.stop.code, `partition ${this.partition}: ${phase.stop.detail}`);
+      this.#context.logger.error({ ...fields, code: phase.stop.code, detail: phase.stop.detail }, "partition stopped");
+    } else if (phase.phase === "holding") {
+      this.#context.errors.note(phase.cause.code, `partition ${this.partition}: ${phase.cause.text}`);
+      this.#context.logger.warn({ ...fields, code: phase.cause.code, detail: phase.cause.text }, "partition holds");
+    } else this.#context.logger.debug(fields, "partition changed");
+  }
+
+  forget(seqs: readonly number[]): void {
+    for (const seq of seqs) {
+      this.work.get(seq)?.release();
+      this.work.delete(seq);
+    }
+  }
+
+  #ids() {
+    const { inForce, epoch } = this.#context;
+    return { source: inForce.definition.name, partition: this.partition, epoch };
+  }
+}

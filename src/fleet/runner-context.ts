@@ -1,0 +1,29 @@
+import type { Binding } from "../core/topic/binding.ts";
+import type { SourceInForce } from "../core/source.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { DeadLetters } from "../ports/dead-letters.ts";
+import type { KvPlane } from "../ports/kv-plane.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { RecordSource } from "../ports/record-source.ts";
+import type { BackoffLimits } from "./backoff.ts";
+import type { FactsReader } from "./facts.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
+import type { RecentErrors } from "./recent-errors.ts";
+import type { Verdicts } from "./verdicts.ts";
+
+/** What the partitions of one source share under one assignment epoch. */
+export interface RunnerContext {
+  readonly inForce: SourceInForce;
+  readonly epoch: number;
+  readonly binding: Binding;
+  readonly source: RecordSource;
+  readonly plane: KvPlane;
+  readonly letters: DeadLetters;
+  readonly verdicts: Verdicts;
+  readonly facts: FactsReader;
+  readonly budget: MemoryBudget;
+  readonly backoff: BackoffLimits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly errors: RecentErrors;
+}

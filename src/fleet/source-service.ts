@@ -1,0 +1,250 @@
+import { BindingRecord, recordNames } from "../control/records.ts";
+import { updateRecord } from "../control/json-record.ts";
+import type { Offset } from "../core/offset.ts";
+import { commitDue, copyDue } from "../core/partition/commit.ts";
+import { knownBounds } from "../core/partition/range.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { type Binding, bind, rebind } from "../core/topic/binding.ts";
+import type { Assignment, BoundsAnswer, FetchFault, SourceEvents, SourceState } from "../ports/record-source.ts";
+import type { RecordBatch } from "../ports/record-batch.ts";
+import type { InForce } from "../definitions/definition-store.ts";
+import { backoffMs } from "./backoff.ts";
+import { consequenceOf } from "./cause.ts";
+import { Committer } from "./committer.ts";
+import { FactsReader } from "./facts.ts";
+import { PartitionRunner } from "./partition-runner.ts";
+import type { RunnerContext } from "./runner-context.ts";
+
+/** What a source service is made of; everything that one assignment adds is left out. */
+export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "inForce"> {
+  readonly inForce: InForce;
+  readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
+}
+
+/** The last regular reading of the log's bounds, with where each partition stood when it began. */
+export interface BoundsReadings {
+  readonly measuredAt: number;
+  readonly answers: ReadonlyMap<number, BoundsAnswer>;
+  readonly failure: string | undefined;
+}
+
+/** How many records a drain left uncommitted, by partition. */
+export interface DrainResult {
+  readonly uncommitted: readonly number[];
+}
+
+/**
+ * One source in this process: its consumer, the runners of its assigned partitions, its commit rounds and its regular
+ * reading of the log's bounds.
+ */
+export class SourceService implements SourceEvents {
+  readonly parts: SourceParts;
+  readonly #committer: Committer;
+  readonly #timers: (() => void)[] = [];
+  #runners: ReadonlyMap<number, PartitionRunner> = new Map();
+  #epoch = -1;
+  #consumer: SourceState = { state: "idle", rebuilds: 0 };
+  #consumerSince: number;
+  #readings: BoundsReadings;
+  #phase: "running" | "draining" = "running";
+
+  constructor(parts: SourceParts) {
+    this.parts = parts;
+    this.#committer = new Committer(parts.source, parts.plane, parts.errors);
+    this.#consumerSince = parts.clock.now();
+    this.#readings = { measuredAt: 0, answers: new Map(), failure: "not measured yet" };
+  }
+
+  get name(): string {
+    return this.parts.inForce.definition.name;
+  }
+
+  get runners(): ReadonlyMap<number, PartitionRunner> {
+    return this.#runners;
+  }
+
+  get consumer(): SourceState & { readonly since: number } {
+    return { ...this.#consumer, since: this.#consumerSince };
+  }
+
+  get draining(): boolean {
+    return this.#phase === "draining";
+  }
+
+  get readings(): BoundsReadings {
+    return this.#readings;
+  }
+
+  start(): void {
+    const { source, timings } = this.parts;
+    source.start(this);
+    this.#every(timings.commitEveryMs, () => this.#commit());
+    this.#every(timings.boundsEveryMs, () => this.#readBounds());
+  }
+
+  assigned(assignment: Assignment): void {
+    this.#epoch = assignment.epoch;
+    this.#runners = new Map();
+    if (this.#phase === "running") void this.#take(assignment, 1);
+  }
+
+  revoked(epoch: number): void {
+    if (epoch !== this.#epoch) return;
+    this.#epoch = -1;
+    for (const runner of this.#runners.values()) runner.revoke();
+    this.#runners = new Map();
+  }
+
+  /** Nothing is committed here: a commit without a read-back could hide that the topic was re-created. */
+  rebalancing(): void {
+    this.parts.logger.debug({ source: this.name }, "group is rebalancing");
+  }
+
+  batch(batch: RecordBatch): void {
+    if (batch.assignmentEpoch === this.#epoch) this.#runners.get(batch.partition)?.deliver(batch);
+  }
+
+  fault(fault: FetchFault): void {
+    if (fault.assignmentEpoch === this.#epoch) this.#runners.get(fault.partition)?.fault(fault);
+  }
+
+  state(state: SourceState): void {
+    if (state.state !== this.#consumer.state) this.#consumerSince = this.parts.clock.now();
+    this.#consumer = state;
+    if (state.cause !== undefined) this.parts.errors.note(`CONSUMER_${state.cause}`, state.text ?? state.cause);
+  }
+
+  /**
+   * SIGTERM: stops fetching, lets what is in flight be acknowledged, commits it and leaves the group, all within
+   * `deadlineMs`. What did not make it is read again by whoever comes next. Never rejects.
+   */
+  async drain(deadlineMs: number): Promise<DrainResult> {
+    const { clock, source } = this.parts;
+    const until = clock.monotonic() + deadlineMs;
+    this.#phase = "draining";
+    for (const cancel of this.#timers) cancel();
+    const runners = [...this.#runners.values()];
+    for (const runner of runners) runner.drain();
+    const left = () => Math.max(until - clock.monotonic(), 0);
+    while (runners.some((runner) => runner.busy) && left() > 0) await this.#pause(20);
+    const committing = async () => {
+      while (runners.some((runner) => outstanding(runner)) && left() > 0) {
+        await this.#commit();
+        if (runners.some((runner) => outstanding(runner))) await this.#pause(50);
+      }
+    };
+    await Promise.race([committing(), this.#pause(left())]);
+    await source.stop(Math.max(left(), 1_000));
+    const uncommitted = runners.filter((runner) => outstanding(runner)).map((runner) => runner.partition);
+    return { uncommitted };
+  }
+
+  /** Binds the topic, then starts a runner for each partition of the assignment. */
+  async #take(assignment: Assignment, attempt: number): Promise<void> {
+    const current = () => assignment.epoch === this.#epoch && this.#phase === "running";
+    try {
+      const { binding, stop } = await this.#bind();
+      if (!current()) return;
+      const context = this.#context(assignment.epoch, binding);
+      const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
+      this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
+      for (const runner of runners) runner.start(stop);
+    } catch (error) {
+      this.#note(error);
+      if (current()) this.#after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
+    }
+  }
+
+  #context(epoch: number, binding: Binding): RunnerContext {
+    const { source, plane } = this.parts;
+    return { ...this.parts, epoch, binding, facts: new FactsReader(this.name, source, plane) };
+  }
+
+  /** Reads what the source is bound to, binds it at its first start, and notices growth. @throws SourceFault, KvFault */
+  async #bind(): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
+    const { source, plane, clock, inForce } = this.parts;
+    const identity = await source.identity();
+    let stop: Stop | undefined;
+    const stored = await updateRecord(plane.control, recordNames.binding(this.name), BindingRecord, (present) => {
+      stop = undefined;
+      if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
+      const result = rebind(present, identity);
+      if (result.outcome === "stop") stop = result.stop;
+      return result.outcome === "grown" ? mutable(result.binding) : present;
+    });
+    return { binding: stored.value, stop };
+  }
+
+  async #commit(): Promise<void> {
+    if (this.#epoch < 0 || this.#runners.size === 0) return;
+    await this.#committer.commit({ source: this.name, epoch: this.#epoch, runners: this.#runners });
+  }
+
+  async #readBounds(): Promise<void> {
+    const { source, clock } = this.parts;
+    const before = new Map([...this.#runners].map(([partition, runner]) => [partition, knownBounds(runner.state)]));
+    try {
+      const answers = await source.bounds();
+      this.#readings = { measuredAt: clock.now(), answers, failure: undefined };
+      for (const [partition, known] of before) {
+        const answer = answers.get(partition);
+        if (answer !== undefined) this.#runners.get(partition)?.observe(answer, known);
+      }
+    } catch (error) {
+      this.#readings = { ...this.#readings, failure: this.#note(error) };
+    }
+  }
+
+  #note(error: unknown): string {
+    const consequence = consequenceOf(error);
+    const [code, text] =
+      consequence.consequence === "hold"
+        ? [consequence.cause.code, consequence.cause.text]
+        : ["INTERNAL", consequence.detail];
+    if (this.parts.errors.note(code, text)) this.parts.logger.warn({ source: this.name, code }, text);
+    return text;
+  }
+
+  /** Runs `task` again and again, `everyMs` after it last ended. */
+  #every(everyMs: number, task: () => Promise<void>): void {
+    let cancel = () => {};
+    const round = () => {
+      cancel = this.parts.clock.after(everyMs, () => {
+        void task().finally(() => {
+          if (this.#phase === "running") round();
+        });
+      });
+    };
+    this.#timers.push(() => cancel());
+    round();
+  }
+
+  #after(delayMs: number, task: () => Promise<void>): void {
+    this.#timers.push(this.parts.clock.after(delayMs, () => void task()));
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.parts.clock.after(delayMs, resolve);
+    });
+  }
+}
+
+/** Whether something acknowledged is not committed yet. */
+function outstanding(runner: PartitionRunner): boolean {
+  return copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined;
+}
+
+/** The record's schema speaks of mutable arrays. */
+function mutable(binding: Binding) {
+  return { ...binding, epochs: binding.epochs.map((entry) => ({ ...entry })) };
+}
+
+/** Where a partition stands for its readers: the committed offset as long as nothing is known of its watermark. */
+export function standing(
+  runner: PartitionRunner,
+): { readonly at: Offset; readonly basis: "watermark" | "committed" } | undefined {
+  const { watermark, committed } = runner.state;
+  if (watermark !== undefined) return { at: watermark, basis: "watermark" };
+  return committed === undefined ? undefined : { at: committed, basis: "committed" };
+}

@@ -1,0 +1,94 @@
+import { RevisionRecord, recordNames } from "../control/records.ts";
+import { readRecord } from "../control/json-record.ts";
+import { invariant } from "../core/invariant.ts";
+import type { KindName, SourceDefinition } from "../core/source.ts";
+import { StreamsError } from "../errors.ts";
+import type { DecoderCompiler, Descriptor, RecordDecoder } from "../ports/decoder.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { ControlStore } from "../ports/kv-plane.ts";
+
+/** Everything that decides what becomes of a record under one revision. */
+export interface Verdict {
+  readonly revision: number;
+  readonly definition: SourceDefinition;
+  readonly kind: Kind;
+  readonly decoder: RecordDecoder;
+}
+
+export interface VerdictDependencies {
+  readonly control: ControlStore;
+  readonly compiler: DecoderCompiler;
+  readonly kinds: ReadonlyMap<KindName, Kind>;
+  /** @throws StreamsError DESCRIPTOR_UNKNOWN; KvFault */
+  readonly descriptor: (subject: string, version: number) => Promise<Descriptor>;
+}
+
+/**
+ * The revisions of one source, each compiled once. A revision is immutable, so what is loaded here never goes stale; the
+ * number of rows in a partition's ledger bounds how many there are.
+ */
+export class Verdicts {
+  readonly #source: string;
+  readonly #dependencies: VerdictDependencies;
+  readonly #loaded = new Map<number, Verdict>();
+
+  constructor(source: string, dependencies: VerdictDependencies) {
+    this.#source = source;
+    this.#dependencies = dependencies;
+  }
+
+  /** Loads revisions that are not there yet. @throws KvFault; StreamsError when one does not compile any more */
+  async load(revisions: Iterable<number>): Promise<void> {
+    for (const revision of new Set(revisions)) {
+      if (this.#loaded.has(revision)) continue;
+      const name = recordNames.revision(this.#source, revision);
+      const record = await readRecord(this.#dependencies.control, name, RevisionRecord);
+      invariant(record !== undefined, "REVISION_UNKNOWN", `${name} is named by a ledger but not stored`);
+      this.#loaded.set(revision, await compileVerdict(record.value.definition, revision, this.#dependencies));
+    }
+  }
+
+  /** @throws InvariantViolation when the revision has not been loaded */
+  of(revision: number): Verdict {
+    const verdict = this.#loaded.get(revision);
+    invariant(verdict !== undefined, "REVISION_NOT_LOADED", `revision ${revision} of ${this.#source}`);
+    return verdict;
+  }
+
+  /** Revisions compiled so far, ascending. */
+  loaded(): readonly Verdict[] {
+    return [...this.#loaded.values()].toSorted((a, b) => a.revision - b.revision);
+  }
+}
+
+/** Compiles what a definition says. @throws StreamsError DESCRIPTOR_…, MAPPING_INVALID, CONFIG_INVALID for a kind that this build lacks */
+export async function compileVerdict(
+  definition: SourceDefinition,
+  revision: number,
+  dependencies: Omit<VerdictDependencies, "control">,
+): Promise<Verdict> {
+  const kind = dependencies.kinds.get(definition.kind);
+  if (kind === undefined) {
+    throw new StreamsError(
+      "CONFIG_INVALID",
+      `source ${definition.name}: this build does not run kind ${definition.kind}`,
+    );
+  }
+  const { descriptor, format, framing, mapping } = definition;
+  const decoder = dependencies.compiler.compile({
+    format,
+    framing,
+    inputs: kind.inputs,
+    mapping,
+    body: kind.keepsBody ? definition.body : "none",
+    ...(descriptor === undefined
+      ? {}
+      : {
+          descriptor: {
+            descriptor: await dependencies.descriptor(descriptor.subject, descriptor.version),
+            message: descriptor.message,
+          },
+        }),
+  });
+  return { revision, definition, kind, decoder };
+}

@@ -1,0 +1,63 @@
+import { type Lag, lagOf } from "../core/lag.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import { type SourceService, standing } from "../fleet/source-service.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { LagQueries, LagView, PartitionLag } from "../ports/control-plane.ts";
+import type { BoundsAnswer } from "../ports/record-source.ts";
+
+/** Answers lag from each source's last regular reading of its log's bounds: no request reaches the broker. */
+export class LagService implements LagQueries {
+  readonly #fleet: Fleet;
+  readonly #clock: Clock;
+
+  constructor(fleet: Fleet, clock: Clock) {
+    this.#fleet = fleet;
+    this.#clock = clock;
+  }
+
+  all(): LagView {
+    return this.#view(this.#fleet.services());
+  }
+
+  ofSource(name: string): LagView {
+    return this.#view([this.#fleet.service(name)]);
+  }
+
+  #view(services: readonly SourceService[]): LagView {
+    return { measuredAt: this.#clock.now(), partitions: services.flatMap((service) => this.#ofService(service)) };
+  }
+
+  #ofService(service: SourceService): readonly PartitionLag[] {
+    const { readings } = service;
+    const partitions = [...new Set([...readings.answers.keys(), ...service.runners.keys()])].toSorted((a, b) => a - b);
+    return partitions.map((partition) => {
+      const lag = this.#lag(service, partition, readings.answers.get(partition), readings.failure);
+      return {
+        source: service.name,
+        partition,
+        ...lag,
+        timeToLossSeconds: { known: false, cause: "not-measured" },
+        measuredAt: readings.measuredAt,
+      };
+    });
+  }
+
+  #lag(service: SourceService, partition: number, answer: BoundsAnswer | undefined, failure: string | undefined): Lag {
+    const runner = service.runners.get(partition);
+    const where = runner === undefined ? undefined : standing(runner);
+    return lagOf({
+      standing: where,
+      end: endOf(answer, failure, runner?.state.end),
+      oldestInFlightMs: runner?.oldestInFlightMs,
+      nowMs: this.#clock.now(),
+    });
+  }
+}
+
+/** A fetch may have seen a later end than the last reading; the later one is the truer. */
+function endOf(answer: BoundsAnswer | undefined, failure: string | undefined, fetchedEnd: number | undefined) {
+  if (failure !== undefined) return { known: false, cause: "broker-unreachable" } as const;
+  if (answer === undefined) return { known: false, cause: "not-measured" } as const;
+  if (!answer.known) return { known: false, cause: answer.cause } as const;
+  return { known: true, offset: Math.max(answer.end, fetchedEnd ?? 0) } as const;
+}

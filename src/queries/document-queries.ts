@@ -1,0 +1,54 @@
+import { decodeDocumentCell } from "../core/cell.ts";
+import { documentKey } from "../core/keys.ts";
+import { originOf } from "../core/version.ts";
+import { StreamsError } from "../errors.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { DocumentQueries, DocumentView, Provenance } from "../ports/control-plane.ts";
+import { KvFault, type KvPlane } from "../ports/kv-plane.ts";
+
+/** Reads single documents at R, with where they came from. */
+export class DocumentReader implements DocumentQueries {
+  readonly #plane: KvPlane;
+  readonly #fleet: Fleet;
+  readonly #clock: Clock;
+
+  constructor(plane: KvPlane, fleet: Fleet, clock: Clock) {
+    this.#plane = plane;
+    this.#fleet = fleet;
+    this.#clock = clock;
+  }
+
+  async read(namespace: string, id: string): Promise<DocumentView> {
+    const inForce = this.#fleet.sourceOf(namespace);
+    if (inForce === undefined)
+      throw new StreamsError("NAMESPACE_UNKNOWN", `no source writes to namespace ${namespace}`);
+    const stored = await this.#restore(namespace, id);
+    if (stored === undefined) throw new StreamsError("DOCUMENT_UNKNOWN", "nothing is stored under this id");
+    const cell = decodeDocumentCell(stored.bytes);
+    const { topicEpoch, offset } = originOf(stored.order);
+    const provenance: Provenance = {
+      source: inForce.definition.name,
+      partition: cell.partition,
+      offset,
+      topicEpoch,
+      revision: cell.revision,
+      descriptorVersion: cell.descriptorVersion,
+      timestampMs: cell.timestampMs,
+    };
+    if (cell.state === "deleted" || cell.bodyFormat === "none") {
+      throw new StreamsError("DOCUMENT_DELETED", "the document was deleted", { provenance });
+    }
+    return { namespace, id, body: { format: cell.bodyFormat, bytes: cell.body }, provenance, asOf: this.#clock.now() };
+  }
+
+  async #restore(namespace: string, id: string) {
+    try {
+      const [stored] = await this.#plane.restore([{ space: "document", key: documentKey(namespace, id) }]);
+      return stored;
+    } catch (error) {
+      if (error instanceof KvFault) throw new StreamsError("KV_UNAVAILABLE", error.message, {}, { cause: error });
+      throw error;
+    }
+  }
+}

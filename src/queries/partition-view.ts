@@ -1,0 +1,85 @@
+import { STOPS, type Stop } from "../core/partition/stop.ts";
+import type { PartitionState } from "../core/partition/state.ts";
+import type { PartitionRunner } from "../fleet/partition-runner.ts";
+import type { HoldView, PartitionStateName, PartitionView, StopView } from "../ports/control-plane.ts";
+import type { BoundsAnswer } from "../ports/record-source.ts";
+
+/** One partition as people read it. */
+export function partitionView(source: string, runner: PartitionRunner, nowMs: number): PartitionView {
+  const { state, since } = runner;
+  const { committed, watermark, position, logStart, end, inFlight } = state;
+  const hold = holdView(state, since);
+  const stop = state.phase.phase === "stopped" ? stopView(state.phase.stop, since) : undefined;
+  const [oldest] = inFlight;
+  const reason = stop?.text ?? hold?.text;
+  return {
+    source,
+    partition: runner.partition,
+    desired: "running",
+    observed: observed(state),
+    since,
+    topicEpoch: runner.topicEpoch,
+    inFlight: {
+      batches: inFlight.length,
+      records: inFlight.reduce((sum, batch) => sum + batch.records, 0),
+      bytes: inFlight.reduce((sum, batch) => sum + batch.bytes, 0),
+    },
+    counts: { ...runner.counts },
+    ...(reason === undefined ? {} : { reason }),
+    ...(committed === undefined ? {} : { committed }),
+    ...(watermark === undefined ? {} : { watermark }),
+    ...(position === undefined ? {} : { position }),
+    ...(logStart === undefined ? {} : { logStart }),
+    ...(end === undefined ? {} : { end }),
+    ...(oldest === undefined
+      ? {}
+      : { oldestUnacknowledged: { offset: oldest.from, ageMs: Math.max(nowMs - oldest.deliveredAtMs, 0) } }),
+    ...(stop === undefined ? {} : { stop }),
+    ...(hold === undefined ? {} : { hold }),
+  };
+}
+
+/** A partition of the topic that this process does not run now. */
+export function unassignedView(
+  source: string,
+  partition: number,
+  answer: BoundsAnswer | undefined,
+  since: number,
+): PartitionView {
+  return {
+    source,
+    partition,
+    desired: "running",
+    observed: "unassigned",
+    since,
+    reason: "no member of the group that this process knows of has it",
+    topicEpoch: 0,
+    inFlight: { batches: 0, records: 0, bytes: 0 },
+    counts: { delivered: 0, written: 0, deadLettered: 0, folded: 0 },
+    ...(answer?.known === true ? { logStart: answer.logStart, end: answer.end } : {}),
+  };
+}
+
+/** A start that has failed is a hold: nothing is read until it works. */
+function observed({ phase }: PartitionState): PartitionStateName {
+  if (phase.phase === "gone") return "unassigned";
+  return phase.phase === "starting" && phase.cause !== undefined ? "holding" : phase.phase;
+}
+
+function holdView({ phase }: PartitionState, since: number): HoldView | undefined {
+  if (phase.phase !== "holding" && phase.phase !== "starting") return undefined;
+  return phase.cause === undefined ? undefined : { ...phase.cause, since, attempts: phase.attempts };
+}
+
+function stopView(stop: Stop, since: number): StopView {
+  const { text, remedy } = STOPS[stop.code];
+  return {
+    code: stop.code,
+    text: `${text} (${stop.detail})`,
+    since,
+    remedy,
+    ...(stop.wanted === undefined ? {} : { wanted: stop.wanted }),
+    ...(stop.bounds === undefined ? {} : { bounds: stop.bounds }),
+    ...(stop.lost === undefined ? {} : { lost: stop.lost }),
+  };
+}

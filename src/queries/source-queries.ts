@@ -1,0 +1,144 @@
+import type { SourceDefinition } from "../core/source.ts";
+import type { InForce } from "../definitions/definition-store.ts";
+import { StreamsError } from "../errors.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { SourceService } from "../fleet/source-service.ts";
+import type { Clock } from "../ports/clock.ts";
+import {
+  type DefinitionView,
+  type PartitionStateName,
+  type PartitionView,
+  type SourceQueries,
+  type SourceView,
+} from "../ports/control-plane.ts";
+import { KvFault } from "../ports/kv-plane.ts";
+import { partitionView, unassignedView } from "./partition-view.ts";
+
+/** What operators read of the sources, and the one thing that they change here: the definition. */
+export class SourceReader implements SourceQueries {
+  readonly #fleet: Fleet;
+  readonly #clock: Clock;
+  readonly #drainMs: number;
+
+  /** @param drainMs how long a source may take to finish what is in flight when its definition changes */
+  constructor(fleet: Fleet, clock: Clock, drainMs: number) {
+    this.#fleet = fleet;
+    this.#clock = clock;
+    this.#drainMs = drainMs;
+  }
+
+  list(): readonly SourceView[] {
+    return this.#fleet.services().map((service) => this.#view(service));
+  }
+
+  get(name: string): SourceView {
+    return this.#view(this.#fleet.service(name));
+  }
+
+  definition(name: string): DefinitionView {
+    return definitionView(this.#fleet.inForce(name));
+  }
+
+  async define(name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView> {
+    try {
+      return definitionView(await this.#fleet.define(name, definition, ifMatch, this.#drainMs));
+    } catch (error) {
+      if (error instanceof KvFault) throw new StreamsError("KV_UNAVAILABLE", error.message, {}, { cause: error });
+      throw error;
+    }
+  }
+
+  partitions(name: string): readonly PartitionView[] {
+    const service = this.#fleet.service(name);
+    const known = [...new Set([...service.readings.answers.keys(), ...service.runners.keys()])];
+    return known.toSorted((a, b) => a - b).map((partition) => this.#partition(service, partition));
+  }
+
+  partition(name: string, partition: number): PartitionView {
+    const service = this.#fleet.service(name);
+    if (!service.readings.answers.has(partition) && !service.runners.has(partition)) {
+      throw new StreamsError(
+        "PARTITION_UNKNOWN",
+        `topic ${service.parts.inForce.definition.topic} has no partition ${partition}`,
+      );
+    }
+    return this.#partition(service, partition);
+  }
+
+  #partition(service: SourceService, partition: number): PartitionView {
+    const runner = service.runners.get(partition);
+    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now());
+    return unassignedView(service.name, partition, service.readings.answers.get(partition), service.consumer.since);
+  }
+
+  #view(service: SourceService): SourceView {
+    const { definition, revision } = service.parts.inForce;
+    const partitions = this.partitions(service.name);
+    const counts = countStates(partitions);
+    const { state, rebuilds, cause, text, since } = service.consumer;
+    const [observed, reason] = observedOf(service, counts, partitions);
+    return {
+      name: definition.name,
+      kind: definition.kind,
+      topic: definition.topic,
+      group: definition.group,
+      namespace: definition.namespace,
+      desired: "running",
+      observed,
+      since: Math.max(since, ...partitions.map((partition) => partition.since)),
+      ...(reason === undefined ? {} : { reason }),
+      revision,
+      drift: this.#fleet.inForce(service.name).drift.length > 0,
+      consumer: {
+        state,
+        rebuilds,
+        ...(cause === undefined ? {} : { cause }),
+        ...(text === undefined ? {} : { text }),
+      },
+      partitions: counts,
+      recentErrors: service.parts.errors.list(),
+    };
+  }
+}
+
+const NO_PARTITIONS: Readonly<Record<PartitionStateName, number>> = {
+  unassigned: 0,
+  starting: 0,
+  verifying: 0,
+  running: 0,
+  holding: 0,
+  paused: 0,
+  stopped: 0,
+  draining: 0,
+};
+
+function definitionView({ definition, revision, etag, drift }: InForce): DefinitionView {
+  return { definition, revision, etag, ...(drift.length === 0 ? {} : { fileDiffers: drift }) };
+}
+
+function countStates(partitions: readonly PartitionView[]): Record<PartitionStateName, number> {
+  const counts = { ...NO_PARTITIONS };
+  for (const partition of partitions) counts[partition.observed] += 1;
+  return counts;
+}
+
+/** The worst that can be said of the source as a whole, and which partition or consumer says it. */
+function observedOf(
+  service: SourceService,
+  counts: Record<PartitionStateName, number>,
+  partitions: readonly PartitionView[],
+): readonly [SourceView["observed"], string | undefined] {
+  const { consumer } = service;
+  const first = (state: PartitionStateName) => partitions.find((partition) => partition.observed === state);
+  const total = partitions.length;
+  if (service.draining) return ["draining", undefined];
+  if (consumer.state === "backing-off") return ["failed", consumer.text];
+  if (counts.stopped > 0) {
+    const stopped = first("stopped");
+    const reason = `partition ${stopped?.partition ?? "?"}: ${stopped?.stop?.code ?? ""}`;
+    return [counts.stopped === total ? "stopped" : "degraded", reason];
+  }
+  if (counts.holding > 0) return ["holding", first("holding")?.reason];
+  const flowing = counts.running + counts.verifying;
+  return flowing > 0 && counts.starting === 0 ? ["running", undefined] : ["starting", undefined];
+}

@@ -1,0 +1,247 @@
+import { describe, expect, it } from "vitest";
+import { commitDue, copyDue } from "../../../src/core/partition/commit.ts";
+import { PIPELINE_BATCHES } from "../../../src/core/partition/flow.ts";
+import { step } from "../../../src/core/partition/machine.ts";
+import {
+  type DeliveredBatch,
+  INITIAL_STATE,
+  type PartitionEffect,
+  type PartitionEvent,
+  type PartitionState,
+} from "../../../src/core/partition/state.ts";
+import { DISPUTES_MAX } from "../../../src/core/partition/transition.ts";
+
+const cause = { code: "KV_NO_QUORUM", text: "two owners are down" };
+
+/** Feeds events one after the other; returns the state and the last event's effects. */
+function run(events: readonly PartitionEvent[], from: PartitionState = INITIAL_STATE) {
+  let state = from;
+  let effects: readonly PartitionEffect[] = [];
+  for (const event of events) ({ state, effects } = step(state, event));
+  return { state, effects, names: effects.map((effect) => effect.effect) };
+}
+
+function startedAt(offset: number): PartitionEvent {
+  const copy = { watermark: offset, fingerprint: undefined, logStartSeen: undefined };
+  const facts = { startRecord: undefined, committed: offset, copy, bounds: { logStart: 0, end: 1_000 } };
+  return { event: "facts", facts, stop: undefined };
+}
+
+function batch(fetchedAt: number, next: number, more: Partial<DeliveredBatch> = {}): PartitionEvent {
+  const delivered = { records: next - fetchedAt, bytes: 10, logStart: 0, end: 1_000, deliveredAtMs: 0, crowded: false };
+  return { event: "batch", batch: { ...delivered, fetchedAt, next, recognised: undefined, ...more } };
+}
+
+function acknowledged(seq: number): PartitionEvent {
+  return { event: "acknowledged", seq, fingerprint: { offset: seq, timestampMs: 0, hash: `${seq}` } };
+}
+
+function bounds(logStart: number, end: number, asked = true): PartitionEvent {
+  return { event: "bounds", logStart, end, asked, before: { reached: 0, logStart: 0 } };
+}
+
+describe("the watermark", () => {
+  it("never passes a gap: acknowledgements out of order wait for the first", () => {
+    const { state } = run([startedAt(5), batch(5, 10), batch(10, 20), acknowledged(2)]);
+    expect(state.watermark).toBe(5);
+    expect(run([acknowledged(1)], state).state.watermark).toBe(20);
+  });
+
+  it("passes control records and holes: a batch without records counts once everything before it is acknowledged", () => {
+    const { state } = run([startedAt(5), batch(5, 10), batch(10, 30, { records: 0 }), acknowledged(2)]);
+    expect(state.watermark).toBe(5);
+    expect(run([acknowledged(1)], state).state.watermark).toBe(30);
+  });
+
+  it("a batch that was not read at the position breaks an invariant of ours", () => {
+    expect(() => run([startedAt(5), batch(6, 10)])).toThrow(/BATCH_ORDER/);
+  });
+});
+
+describe("back-pressure", () => {
+  it("pauses at the pipeline's depth and resumes below half of it", () => {
+    const events = [startedAt(0), batch(0, 1), batch(1, 2), batch(2, 3)];
+    expect(events).toHaveLength(PIPELINE_BATCHES + 1);
+    const full = run(events);
+    expect(full.names).toEqual(["process", "pause"]);
+    const one = run([acknowledged(1)], full.state);
+    expect(one.names).toEqual([]);
+    expect(run([acknowledged(2)], one.state).names).toEqual(["resume"]);
+  });
+
+  it("pauses at once when the process is crowded", () => {
+    expect(run([startedAt(0), batch(0, 1, { crowded: true })]).names).toEqual(["process", "pause"]);
+  });
+});
+
+describe("holds (I11)", () => {
+  it("keeps the failed batch, forgets the later ones, and reads them again after it", () => {
+    const held = run([startedAt(0), batch(0, 5), batch(5, 9), { event: "write-failed", seq: 1, cause }]);
+    expect(held.names).toEqual(["drop", "pause", "retry-later"]);
+    expect(held.state.inFlight.map((entry) => entry.seq)).toEqual([1]);
+    const retried = run([{ event: "retry" }], held.state);
+    expect(retried.effects).toEqual([{ effect: "process", seq: 1, from: 0, again: true }]);
+    const again = run([{ event: "write-failed", seq: 1, cause }], retried.state);
+    expect(again.state.phase).toMatchObject({ phase: "holding", attempts: 2 });
+    const done = run([acknowledged(1)], again.state);
+    expect(done.effects).toEqual([{ effect: "begin", position: 5 }]);
+    expect(done.state.watermark).toBe(5);
+  });
+
+  it("a late acknowledgement of a forgotten batch changes nothing", () => {
+    const { state } = run([startedAt(0), batch(0, 5), batch(5, 9), { event: "write-failed", seq: 1, cause }]);
+    expect(run([acknowledged(2)], state).state).toEqual(state);
+  });
+
+  it("facts that cannot be gathered are asked for again, nothing is fetched", () => {
+    const { state, effects } = run([{ event: "facts-failed", cause }]);
+    expect(effects).toEqual([{ effect: "gather-facts", attempt: 1 }]);
+    expect(state.fetching).toBe(false);
+  });
+});
+
+describe("I4: out of range", () => {
+  const fault: PartitionEvent = { event: "fetch-fault", position: 5, fault: "out-of-range", detail: "out of range" };
+
+  it("below log start stops at once, keeps the position, and still commits what was acknowledged before", () => {
+    const before = run([startedAt(5), batch(5, 10), fault]);
+    expect(before.names).toEqual(["pause", "read-bounds"]);
+    const stopped = run([bounds(50, 100)], before.state);
+    expect(stopped.names).toEqual(["pause", "persist-stop"]);
+    expect(stopped.state.phase).toMatchObject({ phase: "stopped", stop: { code: "BELOW_LOG_START", wanted: 10 } });
+    expect(stopped.state.position).toBe(10);
+    const settled = run([acknowledged(1), { event: "copied", watermark: 10 }], stopped.state);
+    expect(commitDue(settled.state)).toBe(10);
+  });
+
+  it("a spurious answer is retried at the same position, a bounded number of times", () => {
+    let { state } = run([startedAt(5)]);
+    for (let dispute = 1; dispute < DISPUTES_MAX; dispute += 1) {
+      const retried = run([fault, bounds(0, 100)], state);
+      expect(retried.effects).toEqual([{ effect: "begin", position: 5 }]);
+      state = retried.state;
+    }
+    expect(run([fault, bounds(0, 100)], state).state.phase).toMatchObject({ stop: { code: "OFFSET_DISPUTED" } });
+  });
+
+  it("above the end is looked at again before it stops, and then nothing is committed any more", () => {
+    let { state } = run([startedAt(5), batch(5, 200), acknowledged(1), fault]);
+    for (let attempt = 1; attempt < DISPUTES_MAX; attempt += 1) {
+      const again = run([bounds(0, 100)], state);
+      expect(again.names).toEqual(["pause", "read-bounds"]);
+      state = again.state;
+    }
+    const stopped = run([bounds(0, 100)], state);
+    expect(stopped.state.phase).toMatchObject({ phase: "stopped", stop: { code: "ABOVE_LOG_END" } });
+    expect(copyDue(stopped.state)).toBeUndefined();
+  });
+
+  it("bounds that were asked for before a batch arrived say nothing about it", () => {
+    const { state } = run([startedAt(5), batch(5, 500)]);
+    expect(run([bounds(0, 100, false)], state).state.phase.phase).toBe("running");
+  });
+
+  it("a log start that falls is another log", () => {
+    const { state } = run([startedAt(5)]);
+    const fell: PartitionEvent = {
+      event: "bounds",
+      logStart: 0,
+      end: 10,
+      asked: false,
+      before: { reached: 5, logStart: 3 },
+    };
+    expect(run([fell], state).state.phase).toMatchObject({ stop: { code: "TOPIC_RECREATED" } });
+  });
+});
+
+describe("recognising the log", () => {
+  const fingerprint = { offset: 49, timestampMs: 1, hash: "aa" };
+  const copy = { watermark: 50, fingerprint, logStartSeen: 0 };
+  const known = (committed: number | undefined): PartitionEvent => ({
+    event: "facts",
+    facts: { startRecord: undefined, committed, copy, bounds: { logStart: 0, end: 100 } },
+    stop: undefined,
+  });
+
+  it("begins at the last acknowledged record and goes on after it", () => {
+    const begun = run([known(50)]);
+    expect(begun.effects).toEqual([{ effect: "begin", position: 49 }]);
+    const read = run([batch(49, 60, { recognised: "equal" })], begun.state);
+    expect(read.effects).toEqual([{ effect: "process", seq: 1, from: 50, again: false }]);
+  });
+
+  it("another record there stops, and commits nothing", () => {
+    const { state } = run([known(50), batch(49, 60, { recognised: "different" })]);
+    expect(state.phase).toMatchObject({ phase: "stopped", stop: { code: "TOPIC_RECREATED" } });
+    expect(copyDue(state)).toBeUndefined();
+  });
+
+  it("a compacted record is vouched for by the commit, and by nothing else", () => {
+    expect(run([known(50), batch(49, 60, { recognised: "absent" })]).state.phase.phase).toBe("running");
+    expect(run([known(undefined), batch(49, 60, { recognised: "absent" })]).state.phase.phase).toBe("stopped");
+  });
+});
+
+describe("commits (I1, I2)", () => {
+  it("follow the copy, never precede it", () => {
+    const { state } = run([startedAt(5), batch(5, 10), acknowledged(1)]);
+    expect(copyDue(state)).toMatchObject({ watermark: 10, fingerprint: { hash: "1" } });
+    expect(commitDue(state)).toBeUndefined();
+    expect(commitDue(run([{ event: "copied", watermark: 10 }], state).state)).toBe(10);
+  });
+
+  it("a commit that vanished stops the partition", () => {
+    const { state } = run([startedAt(5), { event: "read-back", committed: undefined }]);
+    expect(state.phase).toMatchObject({ stop: { code: "COMMIT_VANISHED" } });
+  });
+
+  it("a commit ahead of the copy was moved by somebody", () => {
+    const { state } = run([startedAt(5), { event: "read-back", committed: 6 }]);
+    expect(state.phase).toMatchObject({ stop: { code: "COMMIT_MOVED" } });
+  });
+
+  it("our own commit whose answer was lost is recognised", () => {
+    const { state } = run([
+      startedAt(5),
+      batch(5, 10),
+      acknowledged(1),
+      { event: "copied", watermark: 10 },
+      { event: "read-back", committed: 10 },
+    ]);
+    expect(state.phase.phase).toBe("running");
+    expect(commitDue(state)).toBeUndefined();
+  });
+
+  it("asserts that a confirmed commit is not ahead of the copy", () => {
+    expect(() => run([startedAt(5), { event: "committed", offset: 9 }])).toThrow(/COMMIT_AHEAD/);
+  });
+});
+
+describe("stops last (I13)", () => {
+  it("a partition that was stopped before stays so and fetches nothing", () => {
+    const event = startedAt(5);
+    if (event.event !== "facts") throw new Error("expected facts");
+    const { state, effects } = run([{ ...event, stop: { code: "POISON", detail: "offset 5" } }]);
+    expect(state.phase).toMatchObject({ phase: "stopped", stop: { code: "POISON" } });
+    expect(effects).toEqual([]);
+  });
+
+  it("poison under policy stop ends the batch before it", () => {
+    const { state } = run([startedAt(0), batch(0, 10), { event: "poison", seq: 1, offset: 4, detail: "bad" }]);
+    expect(run([acknowledged(1)], state).state.watermark).toBe(4);
+  });
+});
+
+describe("draining and revocation", () => {
+  it("a draining partition takes no batch but lets acknowledgements in", () => {
+    const { state } = run([startedAt(0), batch(0, 5), { event: "drain" }]);
+    expect(run([batch(5, 9)], state).state.inFlight).toHaveLength(1);
+    expect(run([acknowledged(1)], state).state.watermark).toBe(5);
+  });
+
+  it("after revocation nothing changes any more", () => {
+    const gone = run([startedAt(0), batch(0, 5), { event: "revoked" }]);
+    expect(gone.effects).toEqual([{ effect: "drop", seqs: [1] }]);
+    expect(run([acknowledged(1)], gone.state).state).toEqual(gone.state);
+  });
+});
