@@ -10,7 +10,7 @@ import { freePorts } from "./ports.ts";
 import { waitUntilReady } from "./readiness.ts";
 
 /** The Redpanda that is run in Docker. */
-const REDPANDA_IMAGE = "redpandadata/redpanda:v24.3.5";
+const REDPANDA_IMAGE = "redpandadata/redpanda:v26.1.12";
 const PULL_LIMIT_MS = 10 * 60_000;
 const CALL_LIMIT_MS = 60_000;
 const READY_DEADLINE_MS = 90_000;
@@ -67,7 +67,7 @@ class RedpandaBroker implements LocalBroker {
   }
 
   async restart(): Promise<void> {
-    await docker(["stop", "--time", "10", this.#name]);
+    await docker(["stop", "-t", "10", this.#name]);
     await docker(["start", this.#name]);
     await ready(this.#port, this.#name);
   }
@@ -102,6 +102,7 @@ async function ready(port: number, name: string, signal?: AbortSignal): Promise<
       brokers: [`127.0.0.1:${port}`],
       clusterId: undefined,
       deadlineMs: READY_DEADLINE_MS,
+      gaveUp: () => obstacle(name),
       signal,
     });
   } catch (error) {
@@ -109,6 +110,15 @@ async function ready(port: number, name: string, signal?: AbortSignal): Promise<
     const log = await runCommand("docker", ["logs", "--tail", "25", name], { timeoutMs: CALL_LIMIT_MS });
     throw new LocalBrokerError(`${error.message}\n${log.output}`, { cause: error });
   }
+}
+
+/** Why waiting is of no use: the container does not run. An engine that does not answer in time is no answer. */
+async function obstacle(name: string): Promise<string | undefined> {
+  const state = await runCommand("docker", ["inspect", "--format", "{{.State.Status}}", name], {
+    timeoutMs: CALL_LIMIT_MS,
+  });
+  if (state.code !== 0 || state.stdout === "running") return undefined;
+  return `Redpanda's container is ${state.stdout}`;
 }
 
 async function docker(args: readonly string[], signal?: AbortSignal): Promise<void> {

@@ -179,7 +179,7 @@ async function launch(
       brokers: [`127.0.0.1:${identity.port}`],
       clusterId: identity.clusterId,
       deadlineMs: READY_DEADLINE_MS,
-      gaveUp: () => (child.hasExited() ? "Kafka ended while it started" : undefined),
+      gaveUp: async () => (child.hasExited() ? "Kafka ended while it started" : undefined),
       signal: options.signal,
     });
     return child;

@@ -1,6 +1,12 @@
 /** How a local broker is had: one that somebody else runs, Redpanda in Docker, or Apache Kafka on Java. */
 export type BrokerWay = "external" | "docker" | "kafka";
 
+/**
+ * What a caller asks for. `auto`: `KAFKA_BROKERS`, else Docker, else Kafka. `own`: one that may be killed and restarted.
+ * `kafka`: Apache Kafka.
+ */
+export type WantedWay = "auto" | "own" | "kafka";
+
 /** A broker for the demo, the tests and the bench. */
 export interface LocalBroker {
   /** Bootstrap addresses, `host:port`. */
@@ -18,11 +24,8 @@ export interface LocalBroker {
 
 /** Options of `startBroker`. */
 export interface StartBrokerOptions {
-  /**
-   * `auto` (default): `KAFKA_BROKERS`, else Docker, else Kafka. `kafka`: Apache Kafka, for tests that kill brokers or
-   * set their settings.
-   */
-  readonly way?: "auto" | "kafka";
+  /** `auto` when absent. */
+  readonly way?: WantedWay;
   /** Port of the broker on 127.0.0.1; a free one when absent. */
   readonly port?: number;
   /** Keeps the data here across starts (implies `kafka`); a temporary folder, removed by `stop()`, when absent. */

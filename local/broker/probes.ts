@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { runCommand } from "../process/command.ts";
 import { areJarsCached, KAFKA_JARS } from "./jars.ts";
+import type { WantedWay } from "./local-broker.ts";
 import type { Probes } from "./ways.ts";
 import { javaMajor } from "./ways.ts";
 
@@ -14,10 +15,10 @@ export function javaCommand(environment: NodeJS.ProcessEnv = process.env): strin
 }
 
 /** Asks this machine what it offers; every question has a time limit, none fails. */
-export async function probeMachine(wanted: "auto" | "kafka"): Promise<Probes> {
+export async function probeMachine(wanted: WantedWay): Promise<Probes> {
   const kafkaBrokers = process.env["KAFKA_BROKERS"];
   const [docker, java, maven, jarsCached] = await Promise.all([
-    wanted === "auto" && !kafkaBrokers ? probeDocker() : { missing: "not asked" },
+    wanted === "own" || (wanted === "auto" && !kafkaBrokers) ? probeDocker() : { missing: "not asked" },
     probeJava(),
     probeMaven(),
     areJarsCached(KAFKA_JARS),

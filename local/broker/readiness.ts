@@ -12,8 +12,8 @@ export interface ReadinessOptions {
   /** The cluster id that the broker must have; undefined when it is not known before. */
   readonly clusterId: string | undefined;
   readonly deadlineMs: number;
-  /** A reason to give up at once: the process has ended. */
-  readonly gaveUp?: (() => string | undefined) | undefined;
+  /** A reason to give up at once: the process has ended. Must not reject. */
+  readonly gaveUp?: (() => Promise<string | undefined>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<string>
   let last: unknown;
   for (;;) {
     options.signal?.throwIfAborted();
-    const reason = options.gaveUp?.();
+    const reason = await options.gaveUp?.();
     if (reason !== undefined) throw new LocalBrokerError(reason);
     if (Date.now() > deadline) {
       const text = last instanceof Error ? last.message : "no answer";

@@ -39,7 +39,7 @@ async function useExternal(brokers: readonly string[], options: StartBrokerOptio
   options.onProgress?.(`using the broker at ${brokers.join(",")} (KAFKA_BROKERS)`);
   await waitUntilReady({ brokers, clusterId: undefined, deadlineMs: EXTERNAL_DEADLINE_MS, signal: options.signal });
   const refuse = async (): Promise<void> => {
-    throw new LocalBrokerError("the broker of KAFKA_BROKERS is not ours to kill or restart; ask for way: kafka");
+    throw new LocalBrokerError("the broker of KAFKA_BROKERS is not ours to kill or restart; ask for way: own");
   };
   return { brokers, way: "external", pid: undefined, stop: async () => undefined, kill: refuse, restart: refuse };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import type { WantedWay } from "../../local/broker/local-broker.ts";
 import type { Probes } from "../../local/broker/ways.ts";
 import { chooseWay, javaMajor, kafkaObstacle, parseBrokers } from "../../local/broker/ways.ts";
 
@@ -13,12 +14,14 @@ const NOTHING: Probes = {
 const KAFKA: Probes = { ...NOTHING, java: { major: 17 }, maven: { present: true } };
 
 describe("the way to a broker", () => {
-  test.each<[string, Probes, "auto" | "kafka", string]>([
+  test.each<[string, Probes, WantedWay, string]>([
     ["KAFKA_BROKERS comes first", { ...KAFKA, kafkaBrokers: "b:9092", docker: { engine: "28" } }, "auto", "external"],
     ["an engine that answers comes second", { ...KAFKA, docker: { engine: "28" } }, "auto", "docker"],
     ["a client without an engine does not count", { ...KAFKA, docker: { missing: "no engine" } }, "auto", "kafka"],
     ["an empty KAFKA_BROKERS does not count", { ...KAFKA, kafkaBrokers: "" }, "auto", "kafka"],
     ["who asks for Kafka gets it", { ...KAFKA, kafkaBrokers: "b:9092", docker: { engine: "28" } }, "kafka", "kafka"],
+    ["one of one's own is Kafka", { ...KAFKA, kafkaBrokers: "b:9092", docker: { engine: "28" } }, "own", "kafka"],
+    ["one of one's own is Docker's without Java", { ...NOTHING, docker: { engine: "28" } }, "own", "docker"],
     ["fetched jars need no Maven", { ...NOTHING, java: { major: 21 }, jarsCached: true }, "auto", "kafka"],
   ])("%s", (_, probes, wanted, way) => {
     expect(chooseWay(probes, wanted)).toBe(way);

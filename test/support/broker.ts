@@ -23,11 +23,11 @@ export function uniqueTopic(name: string): string {
 }
 
 /**
- * A broker of this test's own, to kill and restart: always Apache Kafka, never the shared one. It is stopped when the
+ * A broker of this test's own, to kill and restart: never the shared one, and Apache Kafka where that runs. It is stopped when the
  * test is finished, and removed with its data; call it inside a test (in a hook, stop it yourself).
  */
 export async function startOwnBroker(options: StartBrokerOptions = {}): Promise<LocalBroker> {
-  const broker = await startBroker({ ...options, way: "kafka" });
+  const broker = await startBroker({ way: "own", ...options });
   onTestFinished(() => broker.stop());
   return broker;
 }
