@@ -1,0 +1,51 @@
+import type { InputValue } from "../ports/decoder.ts";
+
+/** Seconds of 0001-01-01T00:00:00Z and of 9999-12-31T23:59:59Z: the range of google.protobuf.Timestamp. */
+const FIRST_SECOND = -62_135_596_800;
+const LAST_SECOND = 253_402_300_799;
+const LAST_NANO = 999_999_999;
+
+/** Whether seconds and nanoseconds are within the range of google.protobuf.Timestamp. */
+export function isTimestamp(seconds: number, nanos: number): boolean {
+  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos <= LAST_NANO;
+}
+
+/** Milliseconds since 1970 of a valid Timestamp, rounded down. */
+export function timeFromTimestamp(seconds: number, nanos: number): number {
+  return seconds * 1_000 + Math.floor(nanos / 1_000_000);
+}
+
+/** Milliseconds since 1970 from an integer of milliseconds; undefined outside the years 1 to 9999. */
+export function timeFromMilliseconds(value: InputValue): number | undefined {
+  if (typeof value !== "bigint") return undefined;
+  const inRange = value >= BigInt(FIRST_SECOND) * 1_000n && value <= BigInt(LAST_SECOND) * 1_000n + 999n;
+  return inRange ? Number(value) : undefined;
+}
+
+/** The canonical JSON form of a valid Timestamp: 0, 3, 6 or 9 digits of a second. */
+export function timestampText(seconds: number, nanos: number): string {
+  const date = new Date(seconds * 1_000).toISOString().slice(0, 19);
+  return `${date}${fractionText(nanos)}Z`;
+}
+
+/** Seconds that google.protobuf.Duration may have, either way: about 10,000 years. */
+const LONGEST_SECONDS = 315_576_000_000;
+
+/** Whether seconds and nanoseconds are a google.protobuf.Duration: in range and of one sign. */
+export function isDuration(seconds: number, nanos: number): boolean {
+  if (Math.abs(seconds) > LONGEST_SECONDS || Math.abs(nanos) > LAST_NANO) return false;
+  return !(seconds > 0 && nanos < 0) && !(seconds < 0 && nanos > 0);
+}
+
+/** The canonical JSON form of a valid Duration. */
+export function durationText(seconds: number, nanos: number): string {
+  const sign = seconds < 0 || nanos < 0 ? "-" : "";
+  return `${sign}${Math.abs(seconds)}${fractionText(Math.abs(nanos))}s`;
+}
+
+function fractionText(nanos: number): string {
+  if (nanos === 0) return "";
+  const digits = String(nanos).padStart(9, "0");
+  if (digits.endsWith("000000")) return `.${digits.slice(0, 3)}`;
+  return digits.endsWith("000") ? `.${digits.slice(0, 6)}` : `.${digits}`;
+}
