@@ -1,0 +1,61 @@
+import { invariant } from "../../core/invariant.ts";
+
+/**
+ * Answers of an owner to a read, packed: per address, in order, uint32 length + 1 and the stored value; 0 is absent.
+ */
+
+const LENGTH_BYTES = 4;
+const FIRST_CAPACITY = 64 * 1024;
+
+/** Collects answers in one growing buffer. */
+export class AnswerWriter {
+  #buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
+  #length = 0;
+
+  /** Bytes collected. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Appends the first `size` bytes of `value`, or an absence. */
+  add(value: Buffer | undefined, size: number): void {
+    this.#reserve(LENGTH_BYTES + size);
+    this.#buffer.writeUInt32BE(value === undefined ? 0 : size + 1, this.#length);
+    this.#length += LENGTH_BYTES;
+    if (value === undefined) return;
+    // A slice first: lmdb's buffers are larger than the `length` they show, and copying trusts that.
+    this.#buffer.set(value.subarray(0, size), this.#length);
+    this.#length += size;
+  }
+
+  /** A buffer of exactly what was collected, to be transferred. */
+  finish(): ArrayBuffer {
+    const exact = new ArrayBuffer(this.#length);
+    new Uint8Array(exact).set(this.#buffer.subarray(0, this.#length));
+    return exact;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+/** Splits packed answers into stored values, as slices. @throws InvariantViolation unless there are exactly `count`. */
+export function splitAnswers(packed: ArrayBuffer, count: number): (Uint8Array | undefined)[] {
+  const bytes = new Uint8Array(packed);
+  const view = new DataView(packed);
+  const answers: (Uint8Array | undefined)[] = [];
+  let at = 0;
+  for (let index = 0; index < count; index += 1) {
+    const mark = view.getUint32(at);
+    at += LENGTH_BYTES;
+    answers.push(mark === 0 ? undefined : bytes.subarray(at, at + mark - 1));
+    at += Math.max(0, mark - 1);
+  }
+  invariant(at === bytes.length, "KV_WIRE", "answers do not end where they should");
+  return answers;
+}

@@ -1,0 +1,66 @@
+import { CELL_OVERHEAD_BYTES } from "../../core/cell.ts";
+import { invariant } from "../../core/invariant.ts";
+import { KEY_BYTES_MAX } from "../../ports/kv-plane.ts";
+import { CHUNK_BYTES, type ChunkPool } from "./chunk-pool.ts";
+import { type Packed, type StoreAddress, type StoreWrite, entryBytes, packCells } from "./wire.ts";
+
+/** Bytes packed before other work of the main thread gets a turn. */
+const BYTES_PER_TURN = 2 * CHUNK_BYTES;
+
+/** @throws InvariantViolation when the key is longer than {@link KEY_BYTES_MAX}. */
+export function checkAddress({ key }: StoreAddress): void {
+  invariant(key.length <= KEY_BYTES_MAX, "KV_KEY_TOO_LONG", `${key.length} bytes, at most ${KEY_BYTES_MAX}`);
+}
+
+/**
+ * Checks a batch and tells how many bytes it takes packed. A cell may have `bodyBytesMax` and its own header.
+ * @throws InvariantViolation when a key or value is too long or an order is not a safe integer.
+ */
+export function measure(batch: readonly StoreWrite[], bodyBytesMax: number): number {
+  const valueMax = bodyBytesMax + CELL_OVERHEAD_BYTES;
+  let total = 0;
+  for (const cell of batch) {
+    checkAddress(cell);
+    const { order, bytes } = cell;
+    invariant(bytes.length <= valueMax, "KV_VALUE_TOO_LARGE", `${bytes.length} bytes, at most ${valueMax}`);
+    invariant(Number.isSafeInteger(order) && order >= 0, "KV_ORDER", `order ${order}`);
+    total += entryBytes(cell);
+  }
+  return total;
+}
+
+/**
+ * Packs a measured batch of `bytes` into chunks, `copies` times over in buffers of their own, and lets other work of the
+ * thread run in between.
+ */
+export async function packBatch(
+  batch: readonly StoreWrite[],
+  bytes: number,
+  copies: number,
+  pool: ChunkPool,
+): Promise<Packed[][]> {
+  const lists: Packed[][] = Array.from({ length: copies }, () => []);
+  let from = 0;
+  let left = bytes;
+  let packed = 0;
+  while (from < batch.length) {
+    if (packed >= BYTES_PER_TURN) {
+      await nextTurn();
+      packed = 0;
+    }
+    const first = batch[from];
+    const needed = Math.max(Math.min(left, CHUNK_BYTES), first === undefined ? 0 : entryBytes(first));
+    const buffer = pool.take(needed);
+    const { next, length } = packCells(batch, from, new Uint8Array(buffer, 0, needed));
+    const chunk = { buffer, length };
+    for (const [index, list] of lists.entries()) list.push(index === 0 ? chunk : pool.copy(chunk));
+    from = next;
+    left -= length;
+    packed += length;
+  }
+  return lists;
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

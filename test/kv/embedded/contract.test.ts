@@ -1,0 +1,23 @@
+import { describePlaneContract } from "../contract.ts";
+import { MIB, makeSite } from "./support.ts";
+
+for (const writeAcks of [2, 3] as const) {
+  describePlaneContract({
+    name: `embedded, W = ${writeAcks}`,
+    bodyBytesMax: 8 * MIB,
+    manyCells: 20_000,
+    async open() {
+      const site = makeSite();
+      let plane = await site.open({ writeAcks });
+      return {
+        plane,
+        async reopen() {
+          await plane.close();
+          plane = await site.open({ writeAcks });
+          return plane;
+        },
+        destroy: () => site.destroy(),
+      };
+    },
+  });
+}
