@@ -3,17 +3,20 @@ import { FORMATS, FRAMINGS, KINDS } from "../../src/core/source.ts";
 import { Closed, KeyedBy, Words } from "../schema/closed.ts";
 import { NAME_PATTERN, Time, TOPIC_PATTERN } from "../schema/values.ts";
 
-const INT32_MAX = 2 ** 31 - 1;
 /** Ten years: longer than any topic keeps its records. */
 const WORST_LAG_MS_MAX = 10 * 365 * 24 * 3_600_000;
 
 const FieldPath = Type.Array(Type.Integer({ minimum: 1, maximum: 2 ** 29 - 1 }), { minItems: 1, maxItems: 16 });
 
 const DescriptorRef = Closed({
-  subject: Type.String({ pattern: NAME_PATTERN, description: "Subject in the descriptor catalog." }),
-  version: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
+  subject: Type.String({
+    pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
+    description: "Subject in the descriptor catalog.",
+  }),
+  version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
   message: Type.String({
-    pattern: "^[A-Za-z_][A-Za-z0-9_]{0,99}(?:\\.[A-Za-z_][A-Za-z0-9_]{0,99}){0,19}$",
+    pattern: "^[A-Za-z_][A-Za-z0-9_]*(?:\\.[A-Za-z_][A-Za-z0-9_]*)*$",
+    maxLength: 500,
     description: "Fully qualified message type, without a leading dot.",
   }),
 });
@@ -24,7 +27,7 @@ export const Definition = Closed(
     name: Type.String({ pattern: NAME_PATTERN }),
     kind: Words(KINDS),
     topic: Type.String({ pattern: TOPIC_PATTERN }),
-    group: Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "Consumer group." }),
+    group: Type.String({ pattern: "^[A-Za-z0-9._:@/-]{1,249}$", description: "Consumer group." }),
     namespace: Type.String({ pattern: NAME_PATTERN, description: "The target. A namespace has one source." }),
     format: Words(FORMATS),
     framing: Words(FRAMINGS),
@@ -39,7 +42,7 @@ export const Definition = Closed(
       description: "Where partitions begin that have never committed.",
     }),
     worstLagMs: Type.Integer({
-      minimum: 0,
+      minimum: 1_000,
       maximum: WORST_LAG_MS_MAX,
       description: "Worst processing lag, milliseconds: the topic must retain more.",
     }),

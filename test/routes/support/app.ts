@@ -23,15 +23,29 @@ export function withTokens(): Access {
 export interface TestApp {
   readonly app: App;
   readonly plane: FakeControlPlane;
-  readonly log: readonly LogLine[];
+  readonly log: LogLine[];
 }
 
-/** Builds the app over a fake control plane; closed when the test ends. */
-export async function testApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
-  const parts = testOptions(options);
-  const app = await buildApp(parts.options);
-  onTestFinished(() => app.close());
-  return { app, plane: parts.plane, log: parts.log };
+/** The app of default options: building one takes longer than most tests. */
+let shared: Promise<TestApp> | undefined;
+
+/** The app over a fake control plane. Without options it is shared by the tests of a file, its fake as new for each. */
+export async function testApp(options?: Partial<AppOptions>): Promise<TestApp> {
+  if (options === undefined) {
+    shared ??= build({});
+    const found = await shared;
+    found.plane.reset();
+    found.log.length = 0;
+    return found;
+  }
+  const built = await build(options);
+  onTestFinished(() => built.app.close());
+  return built;
+}
+
+async function build(options: Partial<AppOptions>): Promise<TestApp> {
+  const { options: complete, plane, log } = testOptions(options);
+  return { app: await buildApp(complete), plane, log };
 }
 
 /** The edge without routes; the test registers its own. */

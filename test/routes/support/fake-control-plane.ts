@@ -195,6 +195,20 @@ export class FakeControlPlane implements ControlPlane {
 
   readonly owners = { owners: () => this.#answer(OWNERS), writeAcks: 2, readOwners: 2 };
 
+  /** Forgets what a test set or did. */
+  reset(): void {
+    this.phase = "serving";
+    this.kv = "up";
+    this.failure = undefined;
+    this.etag = "tag-1";
+    this.document = { format: "json", bytes: Buffer.from(DIGITS) };
+    this.provenance = PROVENANCE;
+    this.startFrom = DEFINITION.startFrom;
+    this.wait = undefined;
+    this.defined.length = 0;
+    this.read.length = 0;
+  }
+
   /** Makes every call fail with this code. */
   failWith(code: ErrorCode, extra: Readonly<Record<string, unknown>> = {}): void {
     this.failure = new StreamsError(code, `made to fail with ${code}`, extra);

@@ -11,7 +11,7 @@ export interface LogLine {
 export function recordingLogger(lines: LogLine[], bindings: Readonly<Record<string, unknown>> = {}): FastifyBaseLogger {
   const at = (level: string) => (first: unknown, second?: unknown) => {
     const fields = typeof first === "object" && first !== null ? Object.fromEntries(Object.entries(first)) : {};
-    const message = typeof first === "string" ? first : String(second ?? "");
+    const message = typeof first === "string" ? first : typeof second === "string" ? second : "";
     lines.push({ level, message, fields: { ...bindings, ...fields } });
   };
   return {

@@ -1,0 +1,93 @@
+/** Writes `openapi/openapi.json` and `openapi/ERRORS.md` from the routes and the error catalogue: `tsx local/openapi.ts`. */
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { ERROR_CODES, statusOf } from "../routes/schema/problem.ts";
+import { buildApp } from "../routes/index.ts";
+import { createAccess } from "../src/access/index.ts";
+import { ERRORS } from "../src/errors.ts";
+import type { ControlPlane } from "../src/ports/control-plane.ts";
+
+const OPENAPI = new URL("../openapi/openapi.json", import.meta.url);
+const CATALOGUE = new URL("../openapi/ERRORS.md", import.meta.url);
+const PACKAGE = new URL("../package.json", import.meta.url);
+
+/** The OpenAPI document of the routes as they are, with the package's version. */
+export async function openApiText(): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(PACKAGE, "utf8"));
+  const app = await buildApp({
+    controlPlane: unused(),
+    access: createAccess([]),
+    logger: silent(),
+    release: versionOf(manifest),
+    metrics: refuse,
+  });
+  const text = `${JSON.stringify(app.swagger(), undefined, 2)}\n`;
+  await app.close();
+  return text;
+}
+
+/** The error catalogue as a page: one row per code. */
+export function errorsText(): string {
+  const rows = ERROR_CODES.map(
+    (code) => `| \`${code}\` | ${statusOf(code)} | ${ERRORS[code].title} | ${ERRORS[code].remedy} |`,
+  );
+  return `# Errors
+
+Every failure is a problem document (RFC 9457, \`application/problem+json\`). Decide on \`code\`: it is stable. \`detail\` and the
+other texts are for people and may change. \`type\` is \`urn:ysearch-streams:error:<code>\`; \`requestId\` is in the log.
+
+This page is written by \`local/openapi.ts\`; a test holds it to the catalogue in \`src/errors.ts\`.
+
+| code | status | title | remedy |
+|---|---|---|---|
+${rows.join("\n")}
+`;
+}
+
+function versionOf(manifest: unknown): string {
+  if (
+    typeof manifest === "object" &&
+    manifest !== null &&
+    "version" in manifest &&
+    typeof manifest.version === "string"
+  ) {
+    return manifest.version;
+  }
+  throw new Error("package.json has no version");
+}
+
+/** Describing the routes calls none of them. */
+function refuse(): never {
+  throw new Error("a route was called while the contract was written");
+}
+
+function unused(): ControlPlane {
+  return {
+    health: { ready: refuse },
+    sources: { list: refuse, get: refuse, definition: refuse, define: refuse, partitions: refuse, partition: refuse },
+    lag: { all: refuse, ofSource: refuse },
+    documents: { read: refuse },
+    owners: { owners: refuse, writeAcks: 2, readOwners: 2 },
+  };
+}
+
+function silent() {
+  const nothing = () => undefined;
+  const logger = {
+    level: "silent",
+    silent: nothing,
+    fatal: nothing,
+    error: nothing,
+    warn: nothing,
+    info: nothing,
+    debug: nothing,
+    trace: nothing,
+    child: () => logger,
+  };
+  return logger;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await writeFile(OPENAPI, await openApiText());
+  await writeFile(CATALOGUE, errorsText());
+}

@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import { testApp } from "./support/app.ts";
+import { expectContract, expectProblem } from "./support/contract.ts";
+import { DEFINITION, NOW } from "./support/fake-control-plane.ts";
+
+const URL = "/v1/sources/articles/definition";
+const PATH = "/v1/sources/{source}/definition";
+const BODY = { ...DEFINITION, startFrom: { timestamp: "2026-11-30T08:15:00.000Z" } };
+
+type Given = Awaited<ReturnType<typeof testApp>>;
+
+function put({ app }: Given, body: unknown, headers: Record<string, string> = { "if-match": '"tag-1"' }, url = URL) {
+  const payload = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  return app.inject({ method: "PUT", url, payload, headers: { "content-type": "application/json", ...headers } });
+}
+
+describe("PUT definition", () => {
+  test("puts a definition in force with the ETag that a GET gave", async () => {
+    const given = await testApp();
+    const got = await given.app.inject({ url: URL });
+    expect(got.headers["etag"]).toBe('"tag-1"');
+    const { definition } = got.json<{ definition: object }>();
+    const answer = await put(given, { ...definition, onPoison: "stop" }, { "if-match": String(got.headers["etag"]) });
+    expect(answer.statusCode, answer.body).toBe(200);
+    expect(answer.headers["etag"]).toBe('"tag-2"');
+    expect(given.plane.defined).toEqual([
+      { name: "articles", definition: { ...DEFINITION, onPoison: "stop" }, ifMatch: "tag-1" },
+    ]);
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test("an ETag of any characters comes back as it was", async () => {
+    const given = await testApp();
+    given.plane.etag = 'a "quoted"\n/é%';
+    const got = await given.app.inject({ url: URL });
+    const answer = await put(given, BODY, { "if-match": String(got.headers["etag"]) });
+    expect(answer.statusCode, answer.body).toBe(200);
+  });
+
+  test("without If-Match it is 428", async () => {
+    const given = await testApp();
+    const answer = await put(given, BODY, {});
+    expectProblem(answer, "PRECONDITION_REQUIRED");
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test.each(['"tag-0"', 'W/"tag-1"', '"%zz"'])("If-Match %s is stale: 412", async (tag) => {
+    const given = await testApp();
+    expectProblem(await put(given, BODY, { "if-match": tag }), "PRECONDITION_FAILED");
+  });
+
+  test.each(["*", "tag-1", '""', '"tag-1", "tag-2"', '"tag-1', "", '"a"b"'])("If-Match %s is refused", async (tag) => {
+    const given = await testApp();
+    expectProblem(await put(given, BODY, { "if-match": tag }), "REQUEST_MALFORMED");
+  });
+
+  test("the body's name must be the path's", async () => {
+    const given = await testApp();
+    const problem = expectProblem(await put(given, { ...BODY, name: "other" }), "DEFINITION_CHANGE_REFUSED");
+    expect(problem["fields"]).toEqual(["name"]);
+  });
+
+  test.each([
+    "SOURCE_UNKNOWN",
+    "DEFINITION_CHANGE_REFUSED",
+    "DESCRIPTOR_INVALID",
+    "DESCRIPTOR_UNKNOWN",
+    "MAPPING_INVALID",
+    "KV_UNAVAILABLE",
+    "INTERNAL",
+  ] as const)("%s is answered as the contract says", async (code) => {
+    const given = await testApp();
+    given.plane.failWith(code);
+    const answer = await put(given, BODY);
+    expectProblem(answer, code);
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test.each(["starting", "draining"] as const)("while %s it takes no changes", async (phase) => {
+    const given = await testApp();
+    given.plane.phase = phase;
+    const answer = await put(given, BODY);
+    expectProblem(answer, "NOT_READY");
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test.each(["earliest", "latest", { timestamp: "1970-01-01T00:00:00.000Z" }])(
+    "startFrom may be %j",
+    async (startFrom) => {
+      const given = await testApp();
+      expect((await put(given, { ...BODY, startFrom })).statusCode).toBe(200);
+    },
+  );
+
+  test.each([
+    "2026-02-30T00:00:00.000Z",
+    "2026-11-30T24:00:00.000Z",
+    "2026-11-30 08:15:00.000Z",
+    "2026-11-30T08:15:00Z",
+    "2026-11-30T08:15:00.000+00:00",
+    "0001-01-01T00:00:00.000Z",
+    "2026-13-01T00:00:00.000Z",
+    NOW,
+  ])("startFrom has no time %s", async (timestamp) => {
+    const given = await testApp();
+    expectProblem(await put(given, { ...BODY, startFrom: { timestamp } }), "REQUEST_MALFORMED");
+    expect(given.plane.defined).toEqual([]);
+  });
+});
+
+describe("the body of a PUT definition", () => {
+  test.each([
+    ["at the top", { ...BODY, form: 9 }, "/form"],
+    ["in the descriptor", { ...BODY, descriptor: { ...DEFINITION.descriptor, subjekt: "x" } }, "/descriptor/subjekt"],
+    ["in startFrom", { ...BODY, startFrom: { timestamp: "2026-11-30T08:15:00.000Z", zone: 1 } }, "/startFrom/zone"],
+  ])("an unknown field %s is named", async (_name, body, pointer) => {
+    const given = await testApp();
+    const problem = expectProblem(await put(given, body), "REQUEST_UNKNOWN_FIELD");
+    expect(problem["violations"]).toMatchObject([{ place: "body", pointer }]);
+    expect(given.plane.defined).toEqual([]);
+  });
+
+  test.each([
+    ["a number as text", { ...BODY, worstLagMs: "5000" }],
+    ["null for a number", { ...BODY, worstLagMs: null }],
+    ["a fraction", { ...BODY, worstLagMs: 5_000.5 }],
+    ["a number out of bounds", { ...BODY, worstLagMs: 1e15 }],
+    ["one value for a list", { ...BODY, mapping: { id: 1 } }],
+    ["a boolean as text", { ...BODY, createDeadLetterTopic: "false" }],
+    ["true for a number", { ...BODY, worstLagMs: true }],
+    ["a list for a text", { ...BODY, topic: ["a"] }],
+    ["a topic .", { ...BODY, topic: "." }],
+    ["a topic with a slash", { ...BODY, topic: "a/b" }],
+    ["a name with capitals", { ...BODY, name: "Articles" }],
+    ["an empty path", { ...BODY, mapping: { id: [] } }],
+    ["a field number 0", { ...BODY, mapping: { id: [0] } }],
+    ["a mapping's key with a dot", { ...BODY, mapping: { "a.b": [1] } }],
+    ["an unknown word", { ...BODY, onPoison: "ignore" }],
+    ["a missing member", { ...BODY, topic: undefined }],
+    ["a list", [BODY]],
+    ["null", null],
+    ["text", '"text"'],
+  ])("%s is refused", async (_name, body) => {
+    const given = await testApp();
+    const answer = await put(given, body);
+    expectProblem(answer, "REQUEST_MALFORMED");
+    expectContract(given.app, "PUT", PATH, answer);
+    expect(given.plane.defined).toEqual([]);
+  });
+
+  test("a number that is an integer in another notation is that integer", async () => {
+    const given = await testApp();
+    const text = JSON.stringify(BODY).replace('"worstLagMs":172800000', '"worstLagMs":1728000.00e2');
+    expect((await put(given, text)).statusCode).toBe(200);
+    expect(given.plane.defined[0]?.definition.worstLagMs).toBe(172_800_000);
+  });
+});
+
+/** Bodies that a lenient parser takes for something. */
+const TEXT = JSON.stringify(BODY);
+const REFUSED: readonly (readonly [string, string | Buffer, RegExp])[] = [
+  ["nothing but space", "  ", /not JSON/],
+  ["half of it", TEXT.slice(0, -1), /not JSON/],
+  ["more than one value", `${TEXT}{}`, /not JSON/],
+  ["a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(TEXT)]), /byte order mark/],
+  ["bytes that are not UTF-8", Buffer.from(TEXT.replace("ysearch.articles", "y\u00e9"), "latin1"), /UTF-8/],
+  ["UTF-16", Buffer.from(TEXT, "utf16le"), /not JSON|UTF-8/],
+  ["a key twice", TEXT.replace("{", '{"name":"articles",'), /same key twice/],
+  ["a key twice, once escaped", TEXT.replace("{", '{"n\\u0061me":"articles",'), /same key twice/],
+  ["a key twice, deep", TEXT.replace('"mapping":{', '"mapping":{"id":[2],'), /same key twice/],
+  ["__proto__", TEXT.replace("{", '{"__proto__":{"x":1},'), /could change the objects/],
+  ["an escaped __proto__", TEXT.replace("{", '{"\\u005f_proto__":{"x":1},'), /could change the objects/],
+  ["constructor.prototype", TEXT.replace("{", '{"constructor":{"prototype":{}},'), /could change the objects/],
+  ["a mapping to __proto__", TEXT.replace('"mapping":{', '"mapping":{"__proto__":[1],'), /could change the objects/],
+  ["digits that would be lost", TEXT.replace("172800000", "9007199254740991.4"), /more digits/],
+  ["an integer past 2^53", TEXT.replace("172800000", "9007199254740993"), /more digits/],
+  ["a number past a double", TEXT.replace("172800000", "1e999"), /more digits/],
+  ["NaN", TEXT.replace("172800000", "NaN"), /not JSON/],
+  ["a comment", TEXT.replace("{", "{/*x*/"), /not JSON/],
+  ["a trailing comma", `${TEXT.slice(0, -1)},}`, /not JSON/],
+  ["30,000 nested arrays", "[".repeat(30_000), /too deeply/],
+];
+
+describe("a body that is not strict JSON", () => {
+  test.each(REFUSED)("%s: 400 that says why", async (_name, body, why) => {
+    const given = await testApp();
+    const answer = await put(given, body);
+    const problem = expectProblem(answer, "BODY_NOT_JSON");
+    expect(problem["detail"]).toMatch(why);
+    expectContract(given.app, "PUT", PATH, answer);
+    expect(given.plane.defined).toEqual([]);
+  });
+
+  test("digits that a double keeps are no reason to refuse", async () => {
+    const given = await testApp();
+    const problem = expectProblem(
+      await put(given, TEXT.replace("172800000", "304250263527210.0")),
+      "REQUEST_MALFORMED",
+    );
+    expect(problem["detail"]).toMatch(/worstLagMs: must be <=/);
+  });
+
+  test("no body at all", async () => {
+    const given = await testApp();
+    const headers = { "if-match": '"tag-1"' };
+    expectProblem(await given.app.inject({ method: "PUT", url: URL, headers }), "BODY_NOT_JSON");
+    const typed = { ...headers, "content-type": "application/json" };
+    expectProblem(await given.app.inject({ method: "PUT", url: URL, headers: typed }), "BODY_NOT_JSON");
+  });
+
+  test("one byte above the limit is 413, at the limit it is read", async () => {
+    const size = Buffer.byteLength(TEXT);
+    const small = await testApp({ limits: { requestBodyBytes: size - 1 } });
+    const answer = await put(small, TEXT);
+    expectProblem(answer, "BODY_TOO_LARGE");
+    expectContract(small.app, "PUT", PATH, answer);
+    const right = await testApp({ limits: { requestBodyBytes: size } });
+    expect((await put(right, TEXT)).statusCode).toBe(200);
+  });
+});
+
+describe("a body's headers", () => {
+  test.each([
+    "text/plain",
+    "text/json",
+    "application/json; charset=utf-16",
+    "application/json; charset=latin1",
+    "application/json; profile=x",
+    "application/json; charset=utf-8; charset=utf-8",
+    "application/json, text/plain",
+    "application/jsonx",
+    "application/problem+json",
+    "multipart/form-data; boundary=x",
+    "application/x-www-form-urlencoded",
+    "",
+    "json",
+  ])("content type %j is 415", async (type) => {
+    const given = await testApp();
+    const answer = await put(given, BODY, { "if-match": '"tag-1"', "content-type": type });
+    expectProblem(answer, "MEDIA_TYPE_UNSUPPORTED");
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test.each([
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=UTF-8",
+    'application/json;charset="utf-8"',
+  ])("content type %j is read", async (type) => {
+    const given = await testApp();
+    const answer = await put(given, BODY, { "if-match": '"tag-1"', "content-type": type });
+    expect(answer.statusCode, answer.body).toBe(200);
+  });
+
+  test.each(["gzip", "identity", "br", "x"])("content encoding %s is 415", async (encoding) => {
+    const given = await testApp();
+    const answer = await put(given, BODY, { "if-match": '"tag-1"', "content-encoding": encoding });
+    expectProblem(answer, "MEDIA_TYPE_UNSUPPORTED");
+  });
+});
