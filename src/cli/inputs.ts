@@ -1,0 +1,16 @@
+import type { ConfigInputs, LoadedConfig } from "../config/index.ts";
+
+/** Everything that the program takes from its surroundings. */
+export interface CliInputs extends ConfigInputs {
+  /** Arguments behind the program's name. */
+  readonly argv: readonly string[];
+  readonly version: string;
+  /** Writes to standard output, as it is. */
+  out(text: string): void;
+  /** Writes to standard error, as it is. */
+  err(text: string): void;
+  /** Standard input to its end, at most 64 KiB. */
+  readInput(): Promise<string>;
+  /** Runs the service until it has stopped; returns the exit code. */
+  serve(loaded: LoadedConfig): Promise<number>;
+}

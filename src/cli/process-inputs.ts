@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readBounded } from "../config/index.ts";
+import { StreamsError } from "../errors.ts";
+import type { CliInputs } from "./inputs.ts";
+
+const INPUT_BYTES_MAX = 64 * 1024;
+
+/** The surroundings of this process, without `serve`. */
+export function processInputs(): Omit<CliInputs, "serve"> {
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    cwd: process.cwd(),
+    readFile: readBounded,
+    version: packageVersion(),
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    readInput,
+  };
+}
+
+/** Version of this package, from the nearest package.json above this file, built or not. */
+export function packageVersion(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  for (;;) {
+    const version = versionIn(join(folder, "package.json"));
+    if (version !== undefined) return version;
+    if (dirname(folder) === folder) return "unknown";
+    folder = dirname(folder);
+  }
+}
+
+function versionIn(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+  const parsed: unknown = JSON.parse(text);
+  return typeof parsed === "object" && parsed !== null && "version" in parsed ? String(parsed.version) : undefined;
+}
+
+async function readInput(): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin) {
+    const bytes: Uint8Array = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    length += bytes.length;
+    if (length > INPUT_BYTES_MAX) throw new StreamsError("CONFIG_INVALID", "standard input has more than 64 KiB");
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
