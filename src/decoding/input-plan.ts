@@ -41,6 +41,8 @@ export interface InputPlan {
   readonly root: InputNode;
   readonly count: number;
   readonly times: readonly TimeInput[];
+  /** The field that feeds each input; undefined for none. */
+  readonly fields: readonly (FieldSchema | undefined)[];
 }
 
 /** Numbers below this are looked up in an array. */
@@ -86,13 +88,15 @@ interface Draft {
 export function buildInputPlan(message: MessageSchema, inputs: readonly KindInput[], mapping: Mapping): InputPlan {
   const root: Draft = { message, children: new Map(), leaves: new Map() };
   const times: TimeInput[] = [];
+  const fields: (FieldSchema | undefined)[] = inputs.map(() => undefined);
   for (const [slot, path] of pathsOf(inputs, mapping).entries()) {
     const input = inputs[slot];
     if (input === undefined || path.length === 0) continue;
     const field = addInput(root, input, path, slot);
+    fields[slot] = field;
     if (input.type === "time") times.push({ slot, path, timestamp: field.value.is === "message" });
   }
-  return { root: nodeOf(root), count: inputs.length, times };
+  return { root: nodeOf(root), count: inputs.length, times, fields };
 }
 
 function addInput(root: Draft, input: KindInput, path: FieldPath, slot: number): FieldSchema {

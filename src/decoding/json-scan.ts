@@ -18,9 +18,11 @@ export const MAX_JSON_DEPTH = 1_000;
 
 /**
  * Where to look for values while scanning, by key. `slot` asks for the place of the value itself, `children` for places
- * within it. {@link JsonScanner.places} holds what was found.
+ * within it. {@link JsonScanner.places} holds what was found. `names` are the keys that mean the same as its own: only
+ * one of them may be there.
  */
 export interface JsonLookup {
+  readonly names: readonly string[];
   readonly slot?: number;
   readonly children?: ReadonlyMap<string, JsonLookup>;
 }
@@ -119,6 +121,9 @@ export class JsonScanner {
 
   #value(depth: number, lookup: JsonLookup | undefined): boolean {
     const start = this.#at;
+    if (lookup?.children !== undefined && !"{n".includes(this.#text.charAt(start))) {
+      return this.#fail("DECODE_JSON_TYPE", start);
+    }
     if (!this.#anyValue(depth, lookup)) return false;
     if (lookup?.slot !== undefined) this.places.set(lookup.slot, { start, end: this.#at });
     return true;
@@ -185,7 +190,11 @@ export class JsonScanner {
       this.#skipSpace();
       if (!this.#take(0x3a)) return this.#fail("DECODE_JSON", this.#at);
       this.#skipSpace();
-      if (!this.#value(depth, children?.get(key))) return false;
+      const child = children?.get(key);
+      if (child?.names.some((name) => name !== key && seen.has(name)) === true) {
+        return this.#fail("DECODE_JSON_DUPLICATE", this.#at);
+      }
+      if (!this.#value(depth, child)) return false;
       this.#skipSpace();
       if (this.#take(0x7d)) return true;
       if (!this.#take(0x2c)) return this.#fail("DECODE_JSON", this.#at);

@@ -1,12 +1,15 @@
 import { isFault } from "../core/fault.ts";
 import type { RecordFault } from "../core/fault.ts";
 import type { DecodedRecord, DecoderSpec, RecordDecoder, UnknownFieldCounts } from "../ports/decoder.ts";
+import { jsonBodyReader, originalBodyReader } from "./body-reader.ts";
+import type { BodyReader } from "./body-reader.ts";
 import { skipConfluentProtobuf } from "./framing.ts";
 import { buildInputPlan } from "./input-plan.ts";
 import { InputWalker } from "./input-walker.ts";
 import type { DecodingLimits } from "./limits.ts";
 import { descriptorInvalid } from "./proto-files.ts";
 import { buildSchema } from "./schema-build.ts";
+import type { MessageSchema, Schema } from "./schema.ts";
 import { UnknownFields } from "./unknown-fields.ts";
 import { Wire } from "./wire.ts";
 
@@ -23,45 +26,66 @@ export function compileProtobuf(spec: DecoderSpec, limits: DecodingLimits): Reco
   const plan = buildInputPlan(message, spec.inputs, spec.mapping);
   const wire = new Wire(limits.maxDepth);
   const unknown = new UnknownFields(limits.maxDepth, limits.maxUnknownPaths);
-  const walker = new InputWalker(plan, wire, unknown);
+  const body = bodyReader(spec.body, schema, message, wire, unknown, limits);
+  // What a body pass walks includes what the inputs pass walks: only one of them counts unknown fields.
+  const walker = new InputWalker(plan, wire, body === undefined ? unknown : undefined);
   const indexes = spec.framing === "confluent" ? schema.indexPath(name) : undefined;
-  return new ProtobufDecoder(descriptor.version, indexes, wire, unknown, walker);
+  return new ProtobufDecoder(descriptor.version, { indexes, wire, unknown, walker, body });
+}
+
+function bodyReader(
+  body: DecoderSpec["body"],
+  schema: Schema,
+  message: MessageSchema,
+  wire: Wire,
+  unknown: UnknownFields,
+  limits: DecodingLimits,
+): BodyReader | undefined {
+  if (body === "json") return jsonBodyReader(schema, message, wire, unknown, limits);
+  return body === "original" ? originalBodyReader(message, wire, unknown) : undefined;
+}
+
+interface Parts {
+  /** Path of message indexes that the Confluent framing must name; undefined without framing. */
+  readonly indexes: readonly number[] | undefined;
+  readonly wire: Wire;
+  readonly unknown: UnknownFields;
+  readonly walker: InputWalker;
+  readonly body: BodyReader | undefined;
 }
 
 class ProtobufDecoder implements RecordDecoder {
   readonly descriptorVersion: number;
-  readonly #indexes: readonly number[] | undefined;
-  readonly #wire: Wire;
-  readonly #unknown: UnknownFields;
-  readonly #inputs: InputWalker;
+  readonly #parts: Parts;
 
-  constructor(
-    descriptorVersion: number,
-    indexes: readonly number[] | undefined,
-    wire: Wire,
-    unknown: UnknownFields,
-    inputs: InputWalker,
-  ) {
+  constructor(descriptorVersion: number, parts: Parts) {
     this.descriptorVersion = descriptorVersion;
-    this.#indexes = indexes;
-    this.#wire = wire;
-    this.#unknown = unknown;
-    this.#inputs = inputs;
+    this.#parts = parts;
   }
 
   decode(value: Uint8Array): DecodedRecord | RecordFault {
-    const start = this.#indexes === undefined ? 0 : skipConfluentProtobuf(value, this.#indexes);
+    const { indexes, wire, unknown } = this.#parts;
+    const start = indexes === undefined ? 0 : skipConfluentProtobuf(value, indexes);
     if (typeof start !== "number") return start;
-    this.#unknown.begin();
-    this.#wire.reset(value, start);
-    const inputs = this.#inputs.read();
-    this.#wire.release();
+    unknown.begin();
+    const result = this.#read(value, start);
+    wire.release();
+    if (!isFault(result)) unknown.commit();
+    return result;
+  }
+
+  #read(value: Uint8Array, start: number): DecodedRecord | RecordFault {
+    const { wire, walker, body } = this.#parts;
+    wire.reset(value, start);
+    const inputs = walker.read();
     if (isFault(inputs)) return inputs;
-    this.#unknown.commit();
-    return { inputs, body: undefined };
+    if (body === undefined) return { inputs, body: undefined };
+    wire.reset(value, start);
+    const kept = body.read();
+    return kept === undefined ? wire.fault() : { inputs, body: kept };
   }
 
   unknownFields(): UnknownFieldCounts {
-    return this.#unknown.counts();
+    return this.#parts.unknown.counts();
   }
 }

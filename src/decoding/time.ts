@@ -28,6 +28,29 @@ export function timestampText(seconds: number, nanos: number): string {
   return `${date}${fractionText(nanos)}Z`;
 }
 
+/** RFC 3339 with a capital T, up to nine digits of a second, and Z or an offset. */
+const RFC3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/**
+ * Milliseconds since 1970 of a Timestamp's JSON form, rounded down; undefined when it is none, or a day that the calendar
+ * does not have, or outside the years 1 to 9999.
+ */
+export function timeFromText(text: string): number | undefined {
+  const match = RFC3339.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number);
+  const date = new Date(0);
+  date.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day);
+  // A day or month that does not exist would roll over into the next.
+  if (date.getUTCMonth() + 1 !== month || date.getUTCDate() !== day) return undefined;
+  const [fraction = "", sign, offsetHours = "0", offsetMinutes = "0"] = match.slice(7);
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === "-" ? -60 : 60);
+  const seconds = date.getTime() / 1_000 + (hour ?? 0) * 3_600 + (minute ?? 0) * 60 + (second ?? 0) - offset;
+  const nanos = Number(fraction.padEnd(9, "0"));
+  return isTimestamp(seconds, nanos) ? timeFromTimestamp(seconds, nanos) : undefined;
+}
+
 /** Seconds that google.protobuf.Duration may have, either way: about 10,000 years. */
 const LONGEST_SECONDS = 315_576_000_000;
 

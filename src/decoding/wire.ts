@@ -135,6 +135,22 @@ export class Wire {
     return true;
   }
 
+  /** Reads a number, bool or enum of the type into {@link lo} and {@link hi}. */
+  scalar(type: string, end: number): boolean {
+    switch (type) {
+      case "double":
+      case "fixed64":
+      case "sfixed64":
+        return this.fixed64(end);
+      case "float":
+      case "fixed32":
+      case "sfixed32":
+        return this.fixed32(end);
+      default:
+        return this.varint(end);
+    }
+  }
+
   #word(pos: number): number {
     const { bytes } = this;
     return (

@@ -1,0 +1,96 @@
+import { isFault } from "../core/fault.ts";
+import type { RecordFault } from "../core/fault.ts";
+import type { DecodedRecord, DecoderSpec, InputValue, RecordDecoder } from "../ports/decoder.ts";
+import { skipConfluentHeader } from "./framing.ts";
+import { buildInputPlan, mappingInvalid, pathsOf } from "./input-plan.ts";
+import { jsonLookup, readJsonInputs } from "./json-inputs.ts";
+import type { JsonInput } from "./json-inputs.ts";
+import { decodeText, JsonScanner } from "./json-scan.ts";
+import type { JsonLookup } from "./json-scan.ts";
+import type { DecodingLimits } from "./limits.ts";
+import { descriptorInvalid } from "./proto-files.ts";
+import { buildSchema } from "./schema-build.ts";
+
+/**
+ * Compiles a decoder of raw values: the body is the value, and there is nothing to map.
+ * @throws StreamsError `MAPPING_INVALID`.
+ */
+export function compileRaw(spec: DecoderSpec): RecordDecoder {
+  withoutMapping(spec);
+  const decode = (payload: Uint8Array): DecodedRecord => ({
+    inputs: nothing(spec),
+    body: spec.body === "none" ? undefined : { format: "raw", bytes: payload },
+  });
+  return framed(spec, 0, decode);
+}
+
+/**
+ * Compiles a decoder of JSON values. The body is the text as it came, whichever form is asked for: nothing is rounded,
+ * reordered or renamed, and keys such as `__proto__` stay data. With a descriptor the mapping's field numbers are turned
+ * into names by it; a descriptor checks nothing but the inputs.
+ * @throws StreamsError `MAPPING_INVALID`, `DESCRIPTOR_INVALID`.
+ */
+export function compileJson(spec: DecoderSpec, limits: DecodingLimits): RecordDecoder {
+  const { inputs, lookup } = jsonPlan(spec);
+  const decode = (payload: Uint8Array): DecodedRecord | RecordFault => {
+    const text = decodeText(payload);
+    if (typeof text !== "string") return text;
+    const scanner = new JsonScanner(text, { maxDepth: limits.maxJsonDepth });
+    if (!scanner.scan(lookup)) return scanner.fault();
+    const values = readJsonInputs(text, scanner.places, inputs, spec.inputs.length);
+    if (isFault(values)) return values;
+    return { inputs: values, body: spec.body === "none" ? undefined : { format: "json", bytes: payload } };
+  };
+  return framed(spec, spec.descriptor?.descriptor.version ?? 0, decode);
+}
+
+function jsonPlan(spec: DecoderSpec): { inputs: readonly JsonInput[]; lookup: JsonLookup | undefined } {
+  if (spec.descriptor === undefined) {
+    withoutMapping(spec);
+    return { inputs: [], lookup: undefined };
+  }
+  const { descriptor, message: name } = spec.descriptor;
+  const message = buildSchema(descriptor.files).message(name);
+  if (message === undefined) throw descriptorInvalid(`there is no message "${name}" in the files`);
+  // The rules of protobuf decide which paths fit; what else the plan holds is not needed.
+  const { fields } = buildInputPlan(message, spec.inputs, spec.mapping);
+  const paths = pathsOf(spec.inputs, spec.mapping);
+  const inputs = spec.inputs.flatMap((input, slot): readonly JsonInput[] => {
+    const field = fields[slot];
+    return field === undefined ? [] : [{ slot, input, path: paths[slot] ?? [], field }];
+  });
+  return { inputs, lookup: inputs.length === 0 ? undefined : jsonLookup(message, inputs) };
+}
+
+/** Without names for field numbers nothing can be mapped, and nothing may have to be. */
+function withoutMapping(spec: DecoderSpec): void {
+  const [mapped] = Object.keys(spec.mapping);
+  const without = spec.format === "raw" ? "the format raw" : "the format json without a descriptor";
+  if (mapped !== undefined) throw mappingInvalid(`${without} has no field numbers: "${mapped}" cannot be mapped`);
+  const required = spec.inputs.find((input) => input.required);
+  if (required !== undefined) throw mappingInvalid(`${without} cannot feed the required input "${required.name}"`);
+}
+
+function nothing(spec: DecoderSpec): InputValue[] {
+  return spec.inputs.map(() => undefined);
+}
+
+/** Wraps the decoding of a payload in the framing. */
+function framed(
+  spec: DecoderSpec,
+  descriptorVersion: number,
+  decode: (payload: Uint8Array) => DecodedRecord | RecordFault,
+): RecordDecoder {
+  return {
+    descriptorVersion,
+    decode(value) {
+      if (spec.framing === "none") return decode(value);
+      const start = skipConfluentHeader(value);
+      if (typeof start !== "number") return start;
+      const result = decode(value.subarray(start));
+      if (!isFault(result)) return result;
+      return { ...result, byteOffset: (result.byteOffset ?? 0) + start };
+    },
+    unknownFields: () => new Map(),
+  };
+}
