@@ -68,7 +68,8 @@ async function firstLine(supervisor: ChildProcess & { readonly stdout: NodeJS.Re
     throw error instanceof Error ? error : new Error(String(error));
   });
   const lines = createInterface({ input: supervisor.stdout });
-  const [line] = (await Promise.race([once(lines, "line"), failed])) as unknown[];
+  const closed = once(lines, "close").then(() => ["nothing"]);
+  const [line]: unknown[] = await Promise.race([once(lines, "line"), failed, closed]);
   const pid = Number(line);
   if (!Number.isSafeInteger(pid) || pid <= 1)
     throw new Error(`the supervisor answered ${String(line)} instead of a pid`);

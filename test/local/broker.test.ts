@@ -6,7 +6,15 @@ import { expect, test } from "vitest";
 
 import { freePorts } from "../../local/broker/ports.ts";
 import { ForeignBrokerError, waitUntilReady } from "../../local/broker/readiness.ts";
-import { createTopic, deleteRecords, topicBounds } from "../../local/broker/topics.ts";
+import {
+  committedOffsets,
+  createTopic,
+  deleteRecords,
+  deleteTopics,
+  growTopic,
+  topicBounds,
+  topicEnd,
+} from "../../local/broker/topics.ts";
 import { startOwnBroker, uniqueTopic, useBroker } from "../support/broker.ts";
 
 /** Produces `values` to partition 0 with acks=all. */
@@ -49,6 +57,20 @@ test("the shared broker takes topics, records and a first group join at once", a
     { partition: 0, logStart: 2, end: 3 },
     { partition: 1, logStart: 0, end: 0 },
   ]);
+});
+
+test("topics grow, tell what was committed, and are deleted", async () => {
+  const brokers = useBroker();
+  const topic = uniqueTopic("grown");
+  await createTopic(brokers, { topic, partitions: 1 });
+  await expect(createTopic(brokers, { topic, partitions: 1 })).rejects.toThrow(/exists already/);
+  await produce(brokers, topic, ["a", "b"]);
+  await growTopic(brokers, topic, 3);
+  expect(await topicEnd(brokers, topic)).toBe(2);
+  const committed = await committedOffsets(brokers, uniqueTopic("nobody"), topic);
+  expect([...committed.values()]).toEqual([-1, -1, -1]);
+  await deleteTopics(brokers, [topic]);
+  await expect(topicBounds(brokers, topic)).rejects.toThrow();
 });
 
 test("a killed broker comes back at its address with its records, beside another one", async () => {
