@@ -1,0 +1,100 @@
+import { SourceFault, type SourceFaultCode } from "../../src/ports/record-source.ts";
+
+const TEXT_MAX = 300;
+const CAUSES_MAX = 8;
+
+/** By the protocol's error name (kafkajs calls it `type`). */
+const BY_TYPE: Readonly<Record<string, SourceFaultCode>> = {
+  UNKNOWN_TOPIC_OR_PARTITION: "topic-missing",
+  INVALID_TOPIC_EXCEPTION: "topic-missing",
+  LEADER_NOT_AVAILABLE: "leaderless",
+  NOT_LEADER_FOR_PARTITION: "leaderless",
+  REPLICA_NOT_AVAILABLE: "leaderless",
+  TOPIC_AUTHORIZATION_FAILED: "not-authorized",
+  GROUP_AUTHORIZATION_FAILED: "not-authorized",
+  CLUSTER_AUTHORIZATION_FAILED: "not-authorized",
+  SECURITY_DISABLED: "not-authorized",
+  UNSUPPORTED_SASL_MECHANISM: "authentication-failed",
+  ILLEGAL_SASL_STATE: "authentication-failed",
+  SASL_AUTHENTICATION_FAILED: "authentication-failed",
+  GROUP_LOAD_IN_PROGRESS: "group-unavailable",
+  GROUP_COORDINATOR_NOT_AVAILABLE: "group-unavailable",
+  NOT_COORDINATOR_FOR_GROUP: "group-unavailable",
+  INCONSISTENT_GROUP_PROTOCOL: "group-unavailable",
+  GROUP_MAX_SIZE_REACHED: "group-unavailable",
+  ILLEGAL_GENERATION: "fenced",
+  UNKNOWN_MEMBER_ID: "fenced",
+  REBALANCE_IN_PROGRESS: "fenced",
+  FENCED_INSTANCE_ID: "fenced",
+  REQUEST_TIMED_OUT: "timeout",
+  BROKER_NOT_AVAILABLE: "broker-unreachable",
+  NETWORK_EXCEPTION: "broker-unreachable",
+  NOT_CONTROLLER: "broker-unreachable",
+  NOT_ENOUGH_REPLICAS: "leaderless",
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: "leaderless",
+};
+
+/** By kafkajs' own error names, for what did not come from the broker. */
+const BY_NAME: Readonly<Record<string, SourceFaultCode>> = {
+  KafkaJSSASLAuthenticationError: "authentication-failed",
+  KafkaJSGroupCoordinatorNotFound: "group-unavailable",
+  KafkaJSRequestTimeoutError: "timeout",
+  KafkaJSTimeout: "timeout",
+  KafkaJSLockTimeout: "timeout",
+  KafkaJSConnectionError: "broker-unreachable",
+  KafkaJSConnectionClosedError: "broker-unreachable",
+  KafkaJSBrokerNotFound: "broker-unreachable",
+  KafkaJSNoBrokerAvailableError: "broker-unreachable",
+};
+
+/** What an error of kafkajs or of the network means, with a short text for people. */
+export interface ClassifiedError {
+  readonly code: SourceFaultCode;
+  readonly text: string;
+  /** The protocol's error name, where the broker gave one. */
+  readonly type: string | undefined;
+}
+
+/**
+ * Classifies anything that was thrown. kafkajs wraps errors and loses their type on the way, so the chain of causes is
+ * walked; the innermost name that is known decides.
+ */
+export function classifyError(error: unknown): ClassifiedError {
+  if (error instanceof SourceFault) return { code: error.code, text: error.message, type: undefined };
+  let found: SourceFaultCode | undefined;
+  let type: string | undefined;
+  for (const cause of causesOf(error)) {
+    const causeType = textOf(cause, "type");
+    const code = (causeType && BY_TYPE[causeType]) ?? BY_NAME[textOf(cause, "name") ?? ""];
+    if (causeType !== undefined) type = causeType;
+    if (code !== undefined && code !== "") found = code;
+  }
+  return { code: found ?? "unknown", text: describe(error), type };
+}
+
+/** The error as the port's own. */
+export function toSourceFault(error: unknown): SourceFault {
+  if (error instanceof SourceFault) return error;
+  const { code, text } = classifyError(error);
+  return new SourceFault(code, text, { cause: error });
+}
+
+function causesOf(error: unknown): object[] {
+  const causes: object[] = [];
+  let cause = error;
+  while (typeof cause === "object" && cause !== null && causes.length < CAUSES_MAX && !causes.includes(cause)) {
+    causes.push(cause);
+    cause = Reflect.get(cause, "cause");
+  }
+  return causes;
+}
+
+function textOf(cause: object, field: string): string | undefined {
+  const value: unknown = Reflect.get(cause, field);
+  return typeof value === "string" ? value : undefined;
+}
+
+function describe(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : `a ${typeof error} was thrown`;
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+}

@@ -1,0 +1,169 @@
+import type { Offset } from "../../../src/core/offset.ts";
+import type {
+  BoundsAnswer,
+  CommitOutcome,
+  RecordSource,
+  SourceEvents,
+  TopicIdentity,
+  TopicRetention,
+} from "../../../src/ports/record-source.ts";
+import { classifyError } from "../classify-error.ts";
+import type { ResolvedSource } from "../options.ts";
+import { AssignmentEpoch, type AssignmentCounts } from "./assignment.ts";
+import { commitWatermarks } from "./commit.ts";
+import { Probe } from "./probe.ts";
+import { Supervisor, type SupervisorHost } from "./supervisor.ts";
+
+/** The record source over kafkajs: the port's events on one side, a supervised consumer and a probe on the other. */
+export class KafkaRecordSource implements RecordSource {
+  readonly #source: ResolvedSource;
+  readonly #probe: Probe;
+  readonly #supervisor: Supervisor;
+  readonly #counts: AssignmentCounts = { mispositioned: 0, stale: 0 };
+  #events: SourceEvents | undefined;
+  #epoch = 0;
+  #current: AssignmentEpoch | undefined;
+  /** Since when every commit has failed, by the monotonic clock. */
+  #commitsFailSince: number | undefined;
+
+  constructor(source: ResolvedSource) {
+    this.#source = source;
+    this.#probe = new Probe(source);
+    this.#supervisor = new Supervisor(source, this.#host());
+  }
+
+  start(events: SourceEvents): void {
+    this.#events ??= events;
+    this.#supervisor.start();
+  }
+
+  begin(epoch: number, partition: number, position: Offset): void {
+    if (!Number.isSafeInteger(position) || position < 0) throw new RangeError(`${position} is no position`);
+    this.#under(epoch)?.begin(partition, position);
+  }
+
+  pause(epoch: number, partition: number): void {
+    this.#under(epoch)?.pause(partition);
+  }
+
+  resume(epoch: number, partition: number): void {
+    this.#under(epoch)?.resume(partition);
+  }
+
+  async commit(epoch: number, watermarks: ReadonlyMap<number, Offset>): Promise<CommitOutcome> {
+    const { topic } = this.#source;
+    const outcome = await commitWatermarks({ topic, current: this.#current, epoch }, watermarks);
+    this.#judge(outcome);
+    return outcome;
+  }
+
+  async committed(): Promise<ReadonlyMap<number, Offset | undefined>> {
+    return this.#probe.committed();
+  }
+
+  async bounds(): Promise<ReadonlyMap<number, BoundsAnswer>> {
+    return this.#probe.bounds();
+  }
+
+  async offsetsAt(timestampMs: number): Promise<ReadonlyMap<number, Offset>> {
+    return this.#probe.offsetsAt(timestampMs);
+  }
+
+  async identity(): Promise<TopicIdentity> {
+    return this.#probe.identity();
+  }
+
+  async retention(): Promise<TopicRetention> {
+    return this.#probe.retention();
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#revoke();
+    await this.#supervisor.stop(deadlineMs);
+    this.#probe.close();
+  }
+
+  #under(epoch: number): AssignmentEpoch | undefined {
+    return this.#current?.epoch === epoch ? this.#current : undefined;
+  }
+
+  /**
+   * kafkajs keeps committing to a coordinator that has moved or died until something else makes it join again. When
+   * nothing but failures came back for a whole session, only a new consumer helps.
+   */
+  #judge(outcome: CommitOutcome): void {
+    if (outcome.outcome !== "failed" || outcome.cause === "not-authorized") {
+      this.#commitsFailSince = undefined;
+      return;
+    }
+    const { clock, timings } = this.#source;
+    this.#commitsFailSince ??= clock.monotonic();
+    if (clock.monotonic() - this.#commitsFailSince < timings.sessionTimeoutMs) return;
+    this.#commitsFailSince = undefined;
+    this.#supervisor.rebuild({ cause: outcome.cause, text: `commits keep failing: ${outcome.text}` });
+  }
+
+  #host(): SupervisorHost {
+    const { topic } = this.#source;
+    return {
+      joined: (memberId, partitions) => this.#safely(() => this.#joined(memberId, partitions)),
+      rebalancing: () => this.#emit((events) => this.#current && events.rebalancing(this.#current.epoch)),
+      attach: (group) => group.offsetManager !== null && this.#current?.attach(group.offsetManager),
+      fetched: (fetched, group) => this.#safely(() => this.#current?.fetched(fetched, topic, group)),
+      outOfRange: (partition, position) => this.#safely(() => this.#current?.outOfRange(partition, position)),
+      staleBatch: () => {
+        this.#counts.stale += 1;
+      },
+      ended: () => this.#revoke(),
+      state: (state) => this.#emit((events) => events.state(state)),
+      leave: async (memberId) => this.#probe.leave(memberId),
+    };
+  }
+
+  #joined(memberId: string, partitions: readonly number[]): void {
+    const { life } = this.#supervisor;
+    this.#revoke();
+    if (life === undefined) return;
+    this.#epoch += 1;
+    this.#commitsFailSince = undefined;
+    const current = new AssignmentEpoch(
+      this.#epoch,
+      partitions.toSorted((a, b) => a - b),
+      {
+        steering: life,
+        sink: {
+          batch: (batch) => this.#emit((events) => events.batch(batch)),
+          fault: (fault) => this.#emit((events) => events.fault(fault)),
+        },
+        limits: this.#source.limits,
+        counts: this.#counts,
+      },
+    );
+    this.#current = current;
+    this.#source.onMemberId?.(memberId);
+    this.#supervisor.joined();
+    this.#emit((events) => events.assigned({ epoch: current.epoch, partitions: current.partitions }));
+  }
+
+  #revoke(): void {
+    const current = this.#current;
+    this.#current = undefined;
+    if (current !== undefined) this.#emit((events) => events.revoked(current.epoch));
+  }
+
+  #emit(event: (events: SourceEvents) => void): void {
+    const events = this.#events;
+    if (events !== undefined) this.#safely(() => event(events));
+  }
+
+  /** A throw must not reach kafkajs, which would take it for its own: it is logged and the consumer is built anew. */
+  #safely(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      const { text } = classifyError(error);
+      this.#source.logger.error({ topic: this.#source.topic, error: text }, "a listener of a record source threw");
+      this.#supervisor.rebuild({ cause: "unknown", text: `a listener threw: ${text}` });
+    }
+  }
+}

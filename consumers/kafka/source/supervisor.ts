@@ -1,0 +1,131 @@
+import type { SourceState } from "../../../src/ports/record-source.ts";
+import { settleWithin } from "../client/deadline.ts";
+import { Repeats } from "../client/repeats.ts";
+import type { ResolvedSource } from "../options.ts";
+import { Backoff } from "./backoff.ts";
+import { ConsumerLife, type LifeEnd, type LifeListener } from "./consumer-life.ts";
+import { WakeUp } from "./wake-up.ts";
+
+/** How long a consumer that has ended may take to let go of its group and its sockets. */
+const CLOSE_MS = 5_000;
+
+/** What the supervisor needs of its source. */
+export interface SupervisorHost extends LifeListener {
+  /** The consumer is gone: whatever runs under its assignment is void. */
+  ended(): void;
+  state(state: SourceState): void;
+  /** Makes the group forget a member. @throws when it could not. */
+  leave(memberId: string): Promise<void>;
+}
+
+/** Keeps one consumer alive: however it ends, another one is built, after a growing wait, without limit. */
+export class Supervisor {
+  readonly #source: ResolvedSource;
+  readonly #host: SupervisorHost;
+  readonly #backoff: Backoff;
+  readonly #repeats: Repeats;
+  readonly #wakeUp: WakeUp;
+  /** Members of ours that the broker may still wait for. */
+  readonly #leftovers = new Set<string>();
+  #life: ConsumerLife | undefined;
+  #loop: Promise<void> | undefined;
+  #stopWithin: number | undefined;
+  #rebuilds = 0;
+
+  constructor(source: ResolvedSource, host: SupervisorHost) {
+    this.#source = source;
+    this.#host = host;
+    this.#backoff = new Backoff(source.timings.backoffMinMs, source.timings.backoffMaxMs);
+    this.#repeats = new Repeats(source.clock);
+    this.#wakeUp = new WakeUp(source.clock);
+    if (source.leaveFor !== undefined) this.#leftovers.add(source.leaveFor);
+  }
+
+  /** The consumer of the moment. */
+  get life(): ConsumerLife | undefined {
+    return this.#life;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Ends the present consumer so that another one is built. */
+  rebuild(end: LifeEnd): void {
+    this.#life?.end(end);
+  }
+
+  /** The group was joined. */
+  joined(): void {
+    this.#backoff.reset();
+    this.#publish("joined");
+  }
+
+  /** Ends for good. Resolves when everything is closed, at the latest after `deadlineMs`. */
+  async stop(deadlineMs: number): Promise<void> {
+    if (this.#stopWithin === undefined) {
+      this.#stopWithin = deadlineMs;
+      this.#publish("stopping");
+      this.#wakeUp.wake();
+      this.#life?.end({ cause: "unknown", text: "stopped" });
+    }
+    await settleWithin(this.#source.clock, deadlineMs, this.#loop ?? Promise.resolve());
+    this.#publish("stopped");
+  }
+
+  async #run(): Promise<void> {
+    while (this.#stopWithin === undefined) {
+      this.#publish("joining");
+      const end = await this.#live();
+      if (this.#stopWithin !== undefined) return;
+      this.#rebuilds += 1;
+      this.#report(end);
+      this.#publish("backing-off", end);
+      await this.#wakeUp.wait(this.#backoff.next());
+    }
+  }
+
+  /** One consumer from its start to the closing of its last socket. Never rejects. */
+  async #live(): Promise<LifeEnd> {
+    await this.#forgetLeftovers();
+    if (this.#stopWithin !== undefined) return { cause: "unknown", text: "stopped" };
+    try {
+      const life = new ConsumerLife(this.#source, this.#host);
+      this.#life = life;
+      life.start();
+      const end = await life.ended;
+      this.#host.ended();
+      await life.close(this.#stopWithin ?? CLOSE_MS);
+      if (life.leftoverMember !== undefined) this.#leftovers.add(life.leftoverMember);
+      return end;
+    } catch (error) {
+      return { cause: "unknown", text: error instanceof Error ? error.message : "the consumer could not be made" };
+    } finally {
+      this.#life = undefined;
+    }
+  }
+
+  /** A dead member holds its partitions until its session ends: leaving in its name frees them at once. */
+  async #forgetLeftovers(): Promise<void> {
+    for (const memberId of this.#leftovers) {
+      try {
+        await this.#host.leave(memberId);
+        this.#leftovers.delete(memberId);
+      } catch {
+        // The broker is away: the join will say so, with its cause. The member is tried again before the next one.
+        return;
+      }
+    }
+  }
+
+  #report(end: LifeEnd): void {
+    const repeated = this.#repeats.note(`${end.cause} ${end.text}`);
+    if (repeated === undefined) return;
+    const { topic, group, logger } = this.#source;
+    logger.warn({ topic, group, ...end, repeated, rebuilds: this.#rebuilds }, "the consumer ended; another is built");
+  }
+
+  #publish(state: SourceState["state"], end?: LifeEnd): void {
+    this.#host.state({ state, rebuilds: this.#rebuilds, ...end });
+  }
+}
