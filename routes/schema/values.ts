@@ -6,7 +6,7 @@ import { Closed } from "./closed.ts";
 /** Names of sources, namespaces and subjects. */
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,99}$";
 /** Topic names as Kafka allows them; `.` and `..` are checked apart. */
-export const TOPIC_PATTERN = "^(?!\\.{1,2}$)[a-zA-Z0-9._-]{1,249}$";
+export const TOPIC_PATTERN = "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}$";
 /** A decimal offset: no sign, no leading zero. */
 export const OFFSET_PATTERN = "^(?:0|[1-9][0-9]{0,15})$";
 /** Base64 or base64url of 1 to 512 bytes, padding optional. */
