@@ -70,6 +70,7 @@ export const StopRecord = Type.Object({
     }),
   ),
   since: Type.Integer(),
+  reach: Offset,
 });
 export type StopRecord = Static<typeof StopRecord>;
 

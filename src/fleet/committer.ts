@@ -1,7 +1,7 @@
 import { copyKey } from "../core/keys.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
-import { encodeCopy } from "../core/partition/copy.ts";
-import type { CellWrite, KvPlane } from "../ports/kv-plane.ts";
+import { decodeCopy, encodeCopy } from "../core/partition/copy.ts";
+import type { CellAddress, CellWrite, KvPlane } from "../ports/kv-plane.ts";
 import type { RecordSource } from "../ports/record-source.ts";
 import { consequenceOf } from "./cause.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
@@ -18,8 +18,8 @@ export interface CommitView {
  * Commits what is acknowledged, one round at a time, for all partitions of a source together:
  *
  * 1. the copies of everything newly acknowledged are written at W;
- * 2. the group's committed offsets are read back: a commit that vanished or was moved stops its partition, and would be
- *    hidden by ours;
+ * 2. the group's committed offsets are read back, and after them the copies: a commit that vanished, or is ahead of its
+ *    copy, stops its partition, and would be hidden by ours;
  * 3. what the copies hold is committed, in one attempt, fenced by the assignment epoch.
  *
  * A round that fails changes nothing; the next one tries again. A crash between 1 and 3 leaves the copy ahead of the
@@ -51,11 +51,14 @@ export class Committer {
     await this.#writeCopies(view);
     const runners = [...view.runners.values()];
     if (!runners.some((runner) => commitDue(runner.state) !== undefined)) return;
+    const decided = runners.filter((runner) => runner.state.watermark !== undefined);
     const held = await this.#source.committed();
-    for (const runner of runners) {
-      const decided = runner.state.watermark !== undefined;
-      if (decided) runner.dispatch({ event: "read-back", committed: held.get(runner.partition) });
-    }
+    const copies = await this.#plane.restore(decided.map((runner) => addressOf(view.source, runner)));
+    decided.forEach((runner, index) => {
+      const copy = copies[index];
+      const stored = copy === undefined ? undefined : decodeCopy(copy.bytes).watermark;
+      runner.dispatch({ event: "read-back", committed: held.get(runner.partition), copy: stored });
+    });
     await this.#send(view, runners);
   }
 
@@ -65,7 +68,7 @@ export class Committer {
     for (const runner of runners.values()) {
       const due = copyDue(runner.state);
       if (due === undefined || (runner.state.copied ?? -1) >= due.watermark) continue;
-      writes.push({ space: "copy", key: copyKey(source, runner.topicEpoch, runner.partition), ...encodeCopy(due) });
+      writes.push({ ...addressOf(source, runner), ...encodeCopy(due) });
       written.push({ runner, watermark: due.watermark });
     }
     if (writes.length === 0) return;
@@ -95,4 +98,8 @@ export class Committer {
   #noteText(code: string, text: string): void {
     this.#errors.note(code, `commit: ${text}`);
   }
+}
+
+function addressOf(source: string, runner: PartitionRunner): CellAddress {
+  return { space: "copy", key: copyKey(source, runner.topicEpoch, runner.partition) };
 }

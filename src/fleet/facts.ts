@@ -52,16 +52,17 @@ export class FactsReader {
       readRecord(control, recordNames.ledger(this.#name, partition), LedgerRecord),
       this.#plane.restore([{ space: "copy", key: copyKey(this.#name, topicEpoch, partition) }]),
     ]);
-    const copy = copies[0];
+    const copy = copies[0] === undefined ? undefined : decodeCopy(copies[0].bytes);
     const stop = stopRecord?.value.stop ?? null;
+    const stands = stop !== null && (copy?.watermark ?? 0) <= (stopRecord?.value.reach ?? 0);
     return {
       start: {
         startRecord: startRecord?.value,
         committed: broker.committed.get(partition),
-        copy: copy === undefined ? undefined : decodeCopy(copy.bytes),
+        copy,
         bounds: { logStart: bounds.logStart, end: bounds.end },
       },
-      stop: stop === null ? undefined : { stop, since: stopRecord?.value.since ?? 0 },
+      stop: !stands ? undefined : { stop, since: stopRecord?.value.since ?? 0 },
       ledger: ledger?.value ?? EMPTY_LEDGER,
     };
   }

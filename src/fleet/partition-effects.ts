@@ -1,6 +1,7 @@
 import type { Ledger } from "../core/ledger/ledger.ts";
 import { unreachable } from "../core/invariant.ts";
 import type { Offset } from "../core/offset.ts";
+import { reachOf } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
 import type { Stop } from "../core/partition/stop.ts";
@@ -170,7 +171,7 @@ export class PartitionEffects {
 
   async #persistStop(stop: Stop, attempt: number): Promise<void> {
     try {
-      await this.#store.recordStop(stop, this.#host.since);
+      await this.#store.recordStop(stop, this.#host.since, reachOf(this.#host.state));
     } catch (error) {
       this.#report(error);
       this.#later(attempt, () => this.#persistStop(stop, attempt + 1));

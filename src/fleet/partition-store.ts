@@ -40,11 +40,11 @@ export class PartitionStore {
     });
   }
 
-  /** Makes the stop outlive this process (I13). @throws KvFault */
-  async recordStop(stop: Stop, since: number): Promise<void> {
+  /** Makes the stop outlive this process (I13). `reach`: the furthest that was applied. @throws KvFault */
+  async recordStop(stop: Stop, since: number, reach: Offset): Promise<void> {
     const name = recordNames.stop(this.#name, this.#partition);
     await updateRecord(this.#context.plane.control, name, StopRecord, (present) =>
-      present === undefined || present.stop === null ? { stop, since } : present,
+      present === undefined || present.stop === null || present.reach < reach ? { stop, since, reach } : present,
     );
   }
 

@@ -6,14 +6,15 @@ import { mayCommit } from "./stop.ts";
 import { halted, unchanged } from "./transition.ts";
 
 /**
- * The copy to write next: everything acknowledged so far. Undefined when there is nothing new, or when the partition is
+ * The copy to write next: everything acknowledged so far, once anything was (a start is a record of its own, not a commit). Undefined when there is nothing new, or when the partition is
  * in a state in which its commit is in doubt.
  */
 export function copyDue(state: PartitionState): Copy | undefined {
-  const { watermark, copied, committed, fingerprint, logStart, phase } = state;
+  const { watermark, startedAt, copied, committed, fingerprint, logStart, phase } = state;
   if (watermark === undefined || phase.phase === "verifying" || phase.phase === "starting" || phase.phase === "gone") {
     return undefined;
   }
+  if (startedAt === undefined || watermark <= startedAt) return undefined;
   if (phase.phase === "stopped" && !mayCommit(phase.stop)) return undefined;
   const written = copied !== undefined && copied >= watermark;
   if (written && committed !== undefined && committed >= watermark) return undefined;
@@ -37,20 +38,35 @@ export function onCopied(state: PartitionState, watermark: Offset): Step {
   return unchanged({ ...state, copied: Math.max(state.copied ?? 0, watermark) });
 }
 
-/** The committed offset as the broker holds it, read before every commit: the commit itself would hide what happened. */
-export function onReadBack(state: PartitionState, committed: Offset | undefined): Step {
+/**
+ * The committed offset as the broker holds it, read before every commit (the commit itself would hide what happened), and
+ * the copy as the plane holds it, read after that. The stored copy is the judge, not our memory of it:
+ *
+ * 1. this process freezes, the group gives the partition away, the new owner applies and commits further;
+ * 2. this process wakes up and reads the new owner's commit, far ahead of all that it remembers;
+ * 3. judged by its memory it would stop a healthy partition for good; judged by the stored copy nothing was moved.
+ */
+export function onReadBack(state: PartitionState, committed: Offset | undefined, copy: Offset | undefined): Step {
   if (state.phase.phase === "stopped" && !mayCommit(state.phase.stop)) return unchanged(state);
   if (committed === undefined) {
     return state.committed === undefined
       ? unchanged(state)
       : halted(state, { code: "COMMIT_VANISHED", detail: `${state.committed} was committed`, wanted: state.committed });
   }
-  const applied = Math.max(state.copied ?? 0, state.committed ?? 0);
-  if (committed > applied) {
-    const detail = `committed offset ${committed}, applied up to ${applied}`;
+  const copied = Math.max(state.copied ?? 0, copy ?? 0);
+  if (committed > copied) {
+    const detail = `committed offset ${committed}, applied up to ${copied}`;
     return halted(state, { code: "COMMIT_MOVED", detail, wanted: committed });
   }
-  return unchanged({ ...state, committed });
+  return unchanged({ ...state, committed, copied });
+}
+
+/**
+ * The furthest that this life of the partition can have applied when it stops. A stop is void once the copy is beyond it:
+ * then somebody else went on, and the stop came from a process that did not know that it had lost the partition.
+ */
+export function reachOf(state: PartitionState): Offset {
+  return Math.max(state.copied ?? 0, state.position ?? 0, state.watermark ?? 0);
 }
 
 /** The broker confirmed a commit. */

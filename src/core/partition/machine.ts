@@ -38,7 +38,7 @@ export function step(state: PartitionState, event: PartitionEvent): Step {
     case "copied":
       return onCopied(state, event.watermark);
     case "read-back":
-      return onReadBack(state, event.committed);
+      return onReadBack(state, event.committed, event.copy);
     case "committed":
       return onCommitted(state, event.offset);
     case "halt":

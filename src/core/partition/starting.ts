@@ -46,7 +46,7 @@ function begin(state: PartitionState, decision: Extract<StartDecision, { decisio
   const phase: PartitionState["phase"] =
     verify === undefined ? { phase: "running", disputes: 0 } : { phase: "verifying", verify };
   return {
-    state: { ...state, phase, watermark: at, position, fetching: true },
+    state: { ...state, phase, watermark: at, startedAt: at, position, fetching: true },
     effects: [{ effect: "begin", position }],
   };
 }

@@ -43,6 +43,8 @@ export interface PartitionState {
   readonly phase: Phase;
   /** Last contiguously acknowledged + 1, over what was delivered. Undefined before the start is decided. */
   readonly watermark: Offset | undefined;
+  /** Where this life of the partition began: nothing is committed before something after it was applied. */
+  readonly startedAt: Offset | undefined;
   /** Next to read. */
   readonly position: Offset | undefined;
   /** In delivery order; the watermark passes the acknowledged prefix. */
@@ -62,6 +64,7 @@ export interface PartitionState {
 export const INITIAL_STATE: PartitionState = {
   phase: { phase: "starting", attempts: 0 },
   watermark: undefined,
+  startedAt: undefined,
   position: undefined,
   inFlight: [],
   fetching: false,
@@ -92,7 +95,7 @@ export type PartitionEvent =
   | ({ readonly event: "bounds" } & BoundsReading)
   | { readonly event: "bounds-failed"; readonly cause: Cause }
   | { readonly event: "copied"; readonly watermark: Offset }
-  | { readonly event: "read-back"; readonly committed: Offset | undefined }
+  | { readonly event: "read-back"; readonly committed: Offset | undefined; readonly copy: Offset | undefined }
   | { readonly event: "committed"; readonly offset: Offset }
   | { readonly event: "halt"; readonly stop: Stop }
   | { readonly event: "drain" }

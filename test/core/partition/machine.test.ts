@@ -191,13 +191,19 @@ describe("commits (I1, I2)", () => {
   });
 
   it("a commit that vanished stops the partition", () => {
-    const { state } = run([startedAt(5), { event: "read-back", committed: undefined }]);
+    const { state } = run([startedAt(5), { event: "read-back", committed: undefined, copy: 5 }]);
     expect(state.phase).toMatchObject({ stop: { code: "COMMIT_VANISHED" } });
   });
 
   it("a commit ahead of the copy was moved by somebody", () => {
-    const { state } = run([startedAt(5), { event: "read-back", committed: 6 }]);
+    const { state } = run([startedAt(5), { event: "read-back", committed: 6, copy: 5 }]);
     expect(state.phase).toMatchObject({ stop: { code: "COMMIT_MOVED" } });
+  });
+
+  it("a commit that another owner made after we lost the partition is not a stop: the stored copy judges", () => {
+    const { state } = run([startedAt(5), { event: "read-back", committed: 60, copy: 60 }]);
+    expect(state.phase.phase).toBe("running");
+    expect(commitDue(state)).toBeUndefined();
   });
 
   it("our own commit whose answer was lost is recognised", () => {
@@ -206,7 +212,7 @@ describe("commits (I1, I2)", () => {
       batch(5, 10),
       acknowledged(1),
       { event: "copied", watermark: 10 },
-      { event: "read-back", committed: 10 },
+      { event: "read-back", committed: 10, copy: 10 },
     ]);
     expect(state.phase.phase).toBe("running");
     expect(commitDue(state)).toBeUndefined();

@@ -1,0 +1,113 @@
+import { type OrderedBytes, compareOrdered } from "../../src/core/cell.ts";
+import {
+  type Acks,
+  type CasOutcome,
+  type CellAddress,
+  type CellReceipt,
+  type CellWrite,
+  type ControlRecord,
+  type ControlStore,
+  KvFault,
+  type KvPlane,
+  type OwnerAnswer,
+  type OwnerStatus,
+} from "../../src/ports/kv-plane.ts";
+
+/** An in-memory KV plane with faults as verbs: what it acknowledged survives `crash`, like a plane that flushed at W. */
+export class MemoryPlane implements KvPlane {
+  readonly cells = new Map<string, OrderedBytes>();
+  readonly records = new Map<string, ControlRecord>();
+  /** Every write call, for assertions on what was written before what. */
+  readonly journal: { readonly space: string; readonly order: number }[] = [];
+  away = false;
+  #tag = 0;
+  /** Calls of `write` that wait at the gate; undefined: the gate is open. */
+  #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
+
+  readonly control: ControlStore = {
+    read: (name) => this.#answer(() => this.records.get(name)),
+    compareAndSet: (name, expected, value) => this.#answer(() => this.#compareAndSet(name, expected, value)),
+    list: (prefix, limit = 1_000) =>
+      this.#answer(() =>
+        [...this.records.keys()]
+          .filter((name) => name.startsWith(prefix))
+          .toSorted()
+          .slice(0, limit),
+      ),
+  };
+
+  /** Writes wait until `openGate`. */
+  closeGate(): void {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    this.#gate = { opened, open };
+  }
+
+  openGate(): void {
+    this.#gate?.open();
+    this.#gate = undefined;
+  }
+
+  async write(batch: readonly CellWrite[]): Promise<Acks> {
+    await this.#gate?.opened;
+    return this.#answer(() => {
+      for (const write of batch) this.#merge(write);
+      return { count: 2, owners: ["a", "b"] };
+    });
+  }
+
+  async writeWithReceipts(batch: readonly CellWrite[]): Promise<readonly CellReceipt[]> {
+    return this.#answer(() => batch.map((write) => this.#merge(write)));
+  }
+
+  restore(addresses: readonly CellAddress[]): Promise<readonly (OrderedBytes | undefined)[]> {
+    return this.#answer(() => addresses.map((address) => this.cells.get(keyOf(address))));
+  }
+
+  inspect(): Promise<readonly OwnerAnswer[]> {
+    return Promise.resolve([]);
+  }
+
+  owners(): readonly OwnerStatus[] {
+    return [];
+  }
+
+  onChange(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #merge(write: CellWrite): CellReceipt {
+    const key = keyOf(write);
+    const present = this.cells.get(key);
+    this.journal.push({ space: write.space, order: write.order });
+    const order = present === undefined ? 1 : compareOrdered(write, present);
+    if (order > 0) this.cells.set(key, { order: write.order, bytes: Uint8Array.from(write.bytes) });
+    const outcome = order > 0 ? "applied" : order === 0 ? "already-applied" : "superseded";
+    return { outcome, storedOrder: Math.max(write.order, present?.order ?? 0) };
+  }
+
+  #compareAndSet(name: string, expected: string | undefined, value: Uint8Array): CasOutcome {
+    const current = this.records.get(name);
+    if (current?.tag !== expected) return { outcome: "conflict", current };
+    this.#tag += 1;
+    const record = { tag: `${this.#tag}`, value: Uint8Array.from(value) };
+    this.records.set(name, record);
+    return { outcome: "written", record };
+  }
+
+  async #answer<T>(answer: () => T): Promise<T> {
+    await Promise.resolve();
+    if (this.away) throw new KvFault("KV_NO_QUORUM", "fewer than 2 owners are up");
+    return answer();
+  }
+}
+
+function keyOf(address: CellAddress): string {
+  return `${address.space}/${Buffer.from(address.key).toString("hex")}`;
+}
