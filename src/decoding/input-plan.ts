@@ -54,10 +54,10 @@ export function mappingInvalid(detail: string): StreamsError {
 }
 
 /**
- * The path of each input, in their order; an empty path, allowed where the input is not required, feeds it nothing.
- * @throws StreamsError `MAPPING_INVALID`: an unknown input, an input without a path.
+ * The path of each input, in their order; undefined for one that nothing feeds, which only an optional input may be.
+ * @throws StreamsError `MAPPING_INVALID`: an unknown input, a required input without a path, an empty path.
  */
-export function pathsOf(inputs: readonly KindInput[], mapping: Mapping): readonly FieldPath[] {
+export function pathsOf(inputs: readonly KindInput[], mapping: Mapping): readonly (FieldPath | undefined)[] {
   for (const name of Object.keys(mapping)) {
     if (!inputs.some((input) => input.name === name)) {
       const known = inputs.map((input) => input.name).join(", ");
@@ -66,9 +66,8 @@ export function pathsOf(inputs: readonly KindInput[], mapping: Mapping): readonl
   }
   return inputs.map((input) => {
     const path = Object.hasOwn(mapping, input.name) ? mapping[input.name] : undefined;
-    if (path === undefined) throw mappingInvalid(`the input "${input.name}" has no path`);
-    if (path.length === 0 && input.required)
-      throw mappingInvalid(`the required input "${input.name}" has an empty path`);
+    if (path === undefined && input.required) throw mappingInvalid(`the required input "${input.name}" has no path`);
+    if (path?.length === 0) throw mappingInvalid(`the input "${input.name}" has an empty path`);
     return path;
   });
 }
@@ -91,7 +90,7 @@ export function buildInputPlan(message: MessageSchema, inputs: readonly KindInpu
   const fields: (FieldSchema | undefined)[] = inputs.map(() => undefined);
   for (const [slot, path] of pathsOf(inputs, mapping).entries()) {
     const input = inputs[slot];
-    if (input === undefined || path.length === 0) continue;
+    if (input === undefined || path === undefined) continue;
     const field = addInput(root, input, path, slot);
     fields[slot] = field;
     if (input.type === "time") times.push({ slot, path, timestamp: field.value.is === "message" });
