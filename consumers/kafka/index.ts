@@ -1,10 +1,15 @@
+import type { DeadLetters } from "../../src/ports/dead-letters.ts";
 import type { RecordSource } from "../../src/ports/record-source.ts";
+import { KafkaDeadLetters, type DeadLetterOptions } from "./dead-letters/dead-letters.ts";
 import { installGuards } from "./guards/index.ts";
 import { resolveSource, type RecordSourceOptions } from "./options.ts";
 import { KafkaRecordSource } from "./source/record-source.ts";
 
 export { GuardMismatch } from "./guards/pin.ts";
 export { installGuards };
+export { readLetter, type LetterOrigin } from "./dead-letters/letter.ts";
+export type { DeadLetterOptions };
+export type { DeadLetterTopic } from "./dead-letters/publisher.ts";
 export { FETCH_LIMITS, SOURCE_TIMINGS } from "./options.ts";
 export type { FetchLimits, KafkaConnection, KafkaContext, RecordSourceOptions, SourceTimings } from "./options.ts";
 
@@ -16,4 +21,13 @@ export type { FetchLimits, KafkaConnection, KafkaContext, RecordSourceOptions, S
 export function createRecordSource(options: RecordSourceOptions): RecordSource {
   installGuards();
   return new KafkaRecordSource(resolveSource(options));
+}
+
+/**
+ * Dead letters over Kafka, for any number of topics. Nothing connects before the first `publish`.
+ * @throws RangeError for a bad broker address, GuardMismatch when kafkajs is not as published.
+ */
+export function createDeadLetters(options: DeadLetterOptions): DeadLetters {
+  installGuards();
+  return new KafkaDeadLetters(options);
 }
