@@ -1,6 +1,5 @@
 import { destination as openDestination, pino, stdTimeFunctions, type Logger as Pino } from "pino";
-import type { LogLevel } from "./config/types.ts";
-import type { Logger } from "./ports/logger.ts";
+import type { Logger, LogLevel } from "./ports/logger.ts";
 
 /** Where lines go. */
 export interface LogDestination {

@@ -9,7 +9,6 @@ export type {
   EmbeddedKvConfig,
   HttpConfig,
   LoadedConfig,
-  LogLevel,
   Origin,
   SaslConfig,
   SourceSeed,

@@ -1,4 +1,5 @@
 import type { DescriptorRef, Mapping, SourceDefinition } from "../core/source.ts";
+import type { LogLevel } from "../ports/logger.ts";
 import type { Limits } from "./limits.ts";
 
 /** Configuration as the service uses it: deeply frozen, durations in milliseconds (`…Ms`), sizes in bytes, paths absolute. */
@@ -10,8 +11,6 @@ export interface StreamsConfig {
   readonly log: { readonly level: LogLevel; readonly pretty: boolean };
   readonly sources: readonly SourceSeed[];
 }
-
-export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export interface HttpConfig {
   readonly host: string;

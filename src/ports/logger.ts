@@ -1,3 +1,6 @@
+/** Least level that is written. */
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
 /**
  * Where the service reports what happened, as structured lines. Fields are identifiers, numbers, codes and short texts:
  * never a record's key or value, a token or a password.

@@ -65,7 +65,7 @@ afterEach(async () => {
 const run = (source: string, ...flags: string[]) =>
   cli(["apply", "--url", base, ...flags], {
     files: {
-      "/work/streams.yaml": `sources: [{ name: articles, kind: documents, topic: articles, ${source} }]`,
+      "/srv/app/streams.yaml": `sources: [{ name: articles, kind: documents, topic: articles, ${source} }]`,
       token: "0123456789abcdefghijklmnop\n",
     },
   });
@@ -139,7 +139,7 @@ test.each<[string, Partial<typeof get>, RegExp]>([
 
 test("a service that cannot be reached is told by the error's code", async () => {
   const { code, err } = await cli(["apply", "--url", "http://127.0.0.1:1"], {
-    files: { "/work/streams.yaml": "sources: [{ name: a, kind: documents, topic: t }]" },
+    files: { "/srv/app/streams.yaml": "sources: [{ name: a, kind: documents, topic: t }]" },
   });
   expect({ code, err }).toEqual({ code: 1, err: "a: GET failed (ECONNREFUSED)\n" });
 });

@@ -8,28 +8,28 @@ import { cli } from "./support.ts";
 const TOKEN = "0123456789abcdefghijklmnop";
 
 test("serve hands the configuration over and passes its exit code on", async () => {
-  const files = { "/work/streams.yaml": "http: { port: 0 }" };
+  const files = { "/srv/app/streams.yaml": "http: { port: 0 }" };
   expect(await cli([], { files })).toMatchObject({ code: 7, out: "", err: "", served: [{ http: { port: 0 } }] });
 });
 
 test("serve does not start with a configuration that has faults, and tells all of them", async () => {
-  const files = { "/work/other.yaml": "htp: {}\nlog: { level: loud }" };
+  const files = { "/srv/app/other.yaml": "htp: {}\nlog: { level: loud }" };
   const { code, err, served } = await cli(["--config", "other.yaml"], { files });
   expect({ code, served, lines: err.trimEnd().split("\n").length }).toEqual({ code: 1, served: [], lines: 2 });
   expect(err).toContain("other.yaml:1: htp: unknown key; did you mean http?");
 });
 
 test("--config goes before STREAMS_CONFIG", async () => {
-  const files = { "/work/a.yaml": "http: { port: 1 }", "/work/b.yaml": "http: { port: 2 }" };
+  const files = { "/srv/app/a.yaml": "http: { port: 1 }", "/srv/app/b.yaml": "http: { port: 2 }" };
   const { served } = await cli(["--config", "a.yaml"], { files, env: { STREAMS_CONFIG: "b.yaml" } });
   expect(served).toMatchObject([{ http: { port: 1 } }]);
 });
 
 test("check summarises a valid configuration", async () => {
   const files = {
-    "/work/streams.yaml":
+    "/srv/app/streams.yaml":
       "http: { host: '::', tokensFile: tokens }\nsources: [{ name: articles, kind: documents, topic: t }]",
-    "/work/tokens": `${JSON.stringify({ name: "ops", role: "admin", sha256: "a".repeat(64) })}\n`,
+    "/srv/app/tokens": `${JSON.stringify({ name: "ops", role: "admin", sha256: "a".repeat(64) })}\n`,
   };
   const { code, out, err } = await cli(["check"], { files });
   expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/^warning: http\.host/) as unknown });
@@ -38,7 +38,7 @@ test("check summarises a valid configuration", async () => {
 });
 
 test("check refuses a tokens file that is none", async () => {
-  const files = { "/work/streams.yaml": "http: { tokensFile: tokens }", "/work/tokens": `ops: ${TOKEN}` };
+  const files = { "/srv/app/streams.yaml": "http: { tokensFile: tokens }", "/srv/app/tokens": `ops: ${TOKEN}` };
   const { code, out, err } = await cli(["check"], { files });
   expect({ code, out }).toEqual({ code: 1, out: "" });
   expect(err).not.toContain(TOKEN);
@@ -46,7 +46,7 @@ test("check refuses a tokens file that is none", async () => {
 
 test("--print-config tells each value with its origin and hides secrets", async () => {
   const files = {
-    "/work/streams.yaml": `
+    "/srv/app/streams.yaml": `
 broker: { brokers: "\${BROKERS}", sasl: { mechanism: scram-sha-256, username: u, password: "\${PASSWORD}" } }
 limits: { drainTimeout: 15s }
 sources:
@@ -58,7 +58,7 @@ sources:
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).not.toContain("hunter2");
   for (const line of [
-    "# /work/streams.yaml",
+    "# /srv/app/streams.yaml",
     "  host: 127.0.0.1 # default",
     "brokers: [a:1, b:2] # env BROKERS",
     "password: (set) # env PASSWORD",
@@ -67,7 +67,7 @@ sources:
     "name: a # file",
     "group: ysearch-streams.a # default",
     "worstLag: 24h # default",
-    "directories: [/work/data/a, /work/data/b, /work/data/c] # default",
+    "directories: [/srv/app/data/a, /srv/app/data/b, /srv/app/data/c] # default",
   ]) {
     expect(out).toContain(line);
   }
@@ -80,13 +80,13 @@ sources:
   - { name: a, kind: documents, topic: t, startFrom: 2026-01-31T00:00:00.250Z, mapping: { id: "3.1", x: 2 } }
   - { name: b, kind: documents, topic: t, format: json, startFrom: latest, worstLag: 90m }
 `;
-  const { out } = await cli(["--print-config"], { files: { "/work/streams.yaml": yaml } });
+  const { out } = await cli(["--print-config"], { files: { "/srv/app/streams.yaml": yaml } });
   expect(parse(out)).toBeTypeOf("object");
   expect(load({ yaml: out }).config).toEqual(load({ yaml }).config);
 });
 
 test("every value that --print-config prints has an origin", async () => {
-  const files = { "/work/streams.yaml": "sources: [{ name: a, kind: documents, topic: t, mapping: { id: 1 } }]" };
+  const files = { "/srv/app/streams.yaml": "sources: [{ name: a, kind: documents, topic: t, mapping: { id: 1 } }]" };
   const { out } = await cli(["--print-config"], { files });
   const bare = out
     .split("\n")

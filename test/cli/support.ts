@@ -9,7 +9,7 @@ export interface CliRun {
   readonly served: readonly unknown[];
 }
 
-/** Runs the program with these arguments in /work, with these files and variables. */
+/** Runs the program with these arguments in /srv/app, with these files and variables. */
 export async function cli(
   argv: readonly string[],
   given: { files?: Readonly<Record<string, string>>; env?: Readonly<Record<string, string>>; input?: string } = {},
@@ -20,7 +20,7 @@ export async function cli(
   const inputs: CliInputs = {
     argv,
     env,
-    cwd: "/work",
+    cwd: "/srv/app",
     version: "1.2.3",
     readFile: (path) => {
       const content = files[path];

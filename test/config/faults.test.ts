@@ -67,7 +67,7 @@ test.each<[string, string, RegExp]>([
   ["http: { host: my.host }", "http.host", /not loopback/],
   ["http: { host: 127.example.org }", "http.host", /not loopback/],
   ["http: { host: '::' }", "http.host", /not loopback/],
-  ["http: { tokensFile: gone }", "http.tokensFile", /\/work\/gone cannot be read \(ENOENT\)/],
+  ["http: { tokensFile: gone }", "http.tokensFile", /\/srv\/app\/gone cannot be read \(ENOENT\)/],
   ["http: { tls: { certFile: server.pem } }", "http.tls.keyFile", /missing/],
   ["http: { tls: { certFile: streams.yaml, keyFile: server.pem } }", "http.tls.certFile", /no PEM block/],
   ["broker: { ssl: { certFile: server.pem } }", "broker.ssl", /only one of certFile and keyFile/],

@@ -10,7 +10,7 @@ test("without a file the defaults are in force: loopback, no sources", () => {
   expect(config).toMatchObject({
     http: { host: "127.0.0.1", port: 8080 },
     broker: { brokers: ["localhost:9092"], clientId: "ysearch-streams" },
-    kv: { engine: "embedded", directories: ["/work/data/a", "/work/data/b", "/work/data/c"], writeAcks: 2 },
+    kv: { engine: "embedded", directories: ["/srv/app/data/a", "/srv/app/data/b", "/srv/app/data/c"], writeAcks: 2 },
     log: { level: "info", pretty: false },
     sources: [],
   });
@@ -139,8 +139,11 @@ sources:
 });
 
 test("STREAMS_CONFIG names another file, relative to the working directory", () => {
-  const given = { env: { STREAMS_CONFIG: "etc/other.yaml" }, files: { "/work/etc/other.yaml": "http: { port: 0 }" } };
-  expect(load(given)).toMatchObject({ file: "/work/etc/other.yaml", config: { http: { port: 0 } } });
+  const given = {
+    env: { STREAMS_CONFIG: "etc/other.yaml" },
+    files: { "/srv/app/etc/other.yaml": "http: { port: 0 }" },
+  };
+  expect(load(given)).toMatchObject({ file: "/srv/app/etc/other.yaml", config: { http: { port: 0 } } });
 });
 
 test("a named file must exist, and the name must not be empty", () => {
@@ -154,7 +157,7 @@ test("a default file that is there but cannot be read is refused", () => {
   const readFile = () => {
     throw Object.assign(new Error("permission denied"), { code: "EACCES" });
   };
-  expect(() => loadConfig({ env: {}, cwd: "/work", readFile })).toThrow("EACCES");
+  expect(() => loadConfig({ env: {}, cwd: "/srv/app", readFile })).toThrow("EACCES");
 });
 
 test("the configuration is frozen at every depth", () => {

@@ -18,10 +18,10 @@ test("what a variable holds is not substituted again", () => {
 });
 
 test("a password comes from a file, without its last line break", () => {
-  const given = { yaml: sasl("passwordFile: secret"), files: { "/work/secret": "hunter 2 \n" } };
+  const given = { yaml: sasl("passwordFile: secret"), files: { "/srv/app/secret": "hunter 2 \n" } };
   const { config, provenance } = load(given);
   expect(config.broker.sasl).toEqual({ mechanism: "scram-sha-512", username: "u", password: "hunter 2 " });
-  expect(provenance.get("broker.sasl.password")).toBe("file /work/secret");
+  expect(provenance.get("broker.sasl.password")).toBe("file /srv/app/secret");
 });
 
 test.each<[string, string, Record<string, string>, Record<string, string>, RegExp]>([
@@ -33,18 +33,18 @@ test.each<[string, string, Record<string, string>, Record<string, string>, RegEx
     "both ways",
     'password: "${A}", passwordFile: secret',
     { A: "hunter2" },
-    { "/work/secret": "hunter2" },
+    { "/srv/app/secret": "hunter2" },
     /both password and passwordFile/,
   ],
   ["neither way", "", {}, {}, /neither password nor passwordFile/],
-  ["a missing file", "passwordFile: gone", {}, {}, /\/work\/gone cannot be read \(ENOENT\)/],
-  ["an empty file", "passwordFile: secret", {}, { "/work/secret": "\n" }, /the file is empty/],
-  ["a file of several lines", "passwordFile: secret", {}, { "/work/secret": "hunter2\nb\n" }, /several lines/],
+  ["a missing file", "passwordFile: gone", {}, {}, /\/srv\/app\/gone cannot be read \(ENOENT\)/],
+  ["an empty file", "passwordFile: secret", {}, { "/srv/app/secret": "\n" }, /the file is empty/],
+  ["a file of several lines", "passwordFile: secret", {}, { "/srv/app/secret": "hunter2\nb\n" }, /several lines/],
   [
     "a file that is too large",
     "passwordFile: secret",
     {},
-    { "/work/secret": "hunter2".repeat(10_000) },
+    { "/srv/app/secret": "hunter2".repeat(10_000) },
     /more than 65536 bytes/,
   ],
 ])("%s is refused", (_what, rest, env, files, text) => {
@@ -70,7 +70,7 @@ test.each([
   ["an unclosed quote", 'broker:\n  sasl:\n    password: "hunter2'],
   ["a bad escape", 'broker:\n  sasl:\n    password: "\\hunter2"'],
 ])("no fault shows a secret: %s", (_what, yaml) => {
-  const error = refusalOf({ yaml, env: { HIDDEN: "hunter2" }, files: { "/work/secret": "hunter2" } });
+  const error = refusalOf({ yaml, env: { HIDDEN: "hunter2" }, files: { "/srv/app/secret": "hunter2" } });
   expect(`${error.message} ${JSON.stringify(error.extra)}`).not.toContain("hunter2");
 });
 
@@ -95,8 +95,8 @@ limits: { drainTimeout: "\${DRAIN}", inFlightBytes: "\${BYTES}" }
 test("certificates are checked when the configuration is read", () => {
   const yaml = "broker: { ssl: { caFile: server.pem } }\nhttp: { tls: { certFile: server.pem, keyFile: server.pem } }";
   expect(load({ yaml }).config).toMatchObject({
-    broker: { ssl: { caFile: "/work/server.pem" } },
-    http: { tls: { certFile: "/work/server.pem", keyFile: "/work/server.pem" } },
+    broker: { ssl: { caFile: "/srv/app/server.pem" } },
+    http: { tls: { certFile: "/srv/app/server.pem", keyFile: "/srv/app/server.pem" } },
   });
 });
 

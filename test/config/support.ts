@@ -11,16 +11,16 @@ export interface Given {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Reads a configuration whose working directory is /work. */
+/** Reads a configuration whose working directory is /srv/app. */
 export function load({ yaml, env = {}, files = {} }: Given = {}): LoadedConfig {
-  const all: Record<string, string | Uint8Array> = { "/work/server.pem": PEM, ...files };
-  if (yaml !== undefined) all["/work/streams.yaml"] = yaml;
+  const all: Record<string, string | Uint8Array> = { "/srv/app/server.pem": PEM, ...files };
+  if (yaml !== undefined) all["/srv/app/streams.yaml"] = yaml;
   const readFile = (path: string): Uint8Array => {
     const content = all[path];
     if (content === undefined) throw Object.assign(new Error(`no such file ${path}`), { code: "ENOENT" });
     return typeof content === "string" ? new TextEncoder().encode(content) : content;
   };
-  return loadConfig({ env, cwd: "/work", readFile });
+  return loadConfig({ env, cwd: "/srv/app", readFile });
 }
 
 /** Faults of a configuration that must be refused. */
