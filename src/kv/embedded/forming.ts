@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { hasStore } from "./directories.ts";
 import { type Found, type OwnerVerdict, judgeFormation } from "./formation.ts";
 import { FORMAT_VERSION, type Identity, type OwnerName } from "./identity.ts";
-import { OwnerDown, type OwnerLink } from "./owner-link.ts";
+import type { OwnerLink } from "./owner-link.ts";
+import { OwnerDown } from "./pending.ts";
 import type { OwnerReason } from "./protocol.ts";
 
 /**

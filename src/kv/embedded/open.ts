@@ -20,6 +20,8 @@ export interface EmbeddedPlaneLimits {
   readonly commitBytes?: number;
   /** An owner that answers nothing for this long while work waits is taken down. Default 30,000 ms. */
   readonly stallMs?: number;
+  /** At closing, an owner has this long to finish what waits. Default 10,000 ms. */
+  readonly closeMs?: number;
 }
 
 export interface EmbeddedPlaneOptions {
@@ -39,6 +41,7 @@ const DEFAULTS = {
   mapSizeBytes: 64 * 1024 * MIB,
   commitBytes: 16 * MIB,
   stallMs: 30_000,
+  closeMs: 10_000,
 } as const satisfies Required<EmbeddedPlaneLimits>;
 const ANSWER_BYTES = 16 * MIB;
 
@@ -59,7 +62,7 @@ export async function openWithThreads(options: EmbeddedPlaneOptions, spawn: Spaw
   const pool = new ChunkPool();
   const listener: { plane?: EmbeddedPlane } = {};
   const links = OWNERS.map((owner) => {
-    const { mapSizeBytes, commitBytes, stallMs } = limits;
+    const { mapSizeBytes, commitBytes, stallMs, closeMs } = limits;
     const directory = directories.paths[owner];
     return new OwnerLink(owner, {
       setup: { owner, directory, mapSizeBytes, commitBytes, answerBytes: ANSWER_BYTES },
@@ -67,6 +70,7 @@ export async function openWithThreads(options: EmbeddedPlaneOptions, spawn: Spaw
       pool,
       clock: options.clock,
       stallMs,
+      closeMs,
       onChange: (link, change) => listener.plane?.linkChanged(link, change),
     });
   });

@@ -12,7 +12,8 @@ import {
   writeVerdict,
 } from "../quorum.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
-import { OwnerDown, type OwnerLink } from "./owner-link.ts";
+import type { OwnerLink } from "./owner-link.ts";
+import { OwnerDown } from "./pending.ts";
 import { measure, packBatch } from "./packing.ts";
 import { type StoreAddress, type StoreWrite, decodeStored } from "./wire.ts";
 

@@ -4,7 +4,8 @@ import { splitAnswers } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { Identity, OwnerName } from "./identity.ts";
 import type { OwnerThread, SpawnOwner } from "./owner-thread.ts";
-import type { FromOwner, KeyRange, OwnerReason, OwnerSetup } from "./protocol.ts";
+import { OwnerDown, PendingWork, UNNAMED } from "./pending.ts";
+import type { FromOwner, KeyRange, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
 import { type Packed, type StoreAddress, packAddresses } from "./wire.ts";
 
 /** Where an owner stands. Only `up` counts for W and R. */
@@ -14,20 +15,6 @@ type Life =
   | { readonly state: "up" }
   | { readonly state: "down" | "lost"; readonly reason: OwnerReason };
 
-/** An owner went down while it had a request. Never leaves the plane: there it is one owner less. */
-export class OwnerDown extends Error {}
-
-interface PendingWrite {
-  readonly seq: number;
-  readonly bytes: number;
-  readonly flushed: () => void;
-}
-
-interface PendingRequest {
-  readonly answered: (message: FromOwner) => void;
-  readonly lost: (error: OwnerDown) => void;
-}
-
 export interface OwnerLinkOptions {
   readonly setup: OwnerSetup;
   readonly spawn: SpawnOwner;
@@ -35,6 +22,8 @@ export interface OwnerLinkOptions {
   readonly clock: Clock;
   /** An owner that answers nothing for this long while work waits is taken down. */
   readonly stallMs: number;
+  /** At closing it has this long to finish; what W owners hold is not lost by cutting it short. */
+  readonly closeMs: number;
   /** Called after the state changed, or the backlog shrank. */
   readonly onChange: (link: OwnerLink, change: "state" | "backlog") => void;
 }
@@ -46,17 +35,13 @@ const READ_KEYS = 4_096;
 export class OwnerLink {
   readonly owner: OwnerName;
   readonly #options: OwnerLinkOptions;
-  readonly #writes: PendingWrite[] = [];
-  readonly #requests = new Map<number, PendingRequest>();
+  readonly #pending = new PendingWork();
   #life: Life = { state: "opening" };
   #since: number;
   #thread: OwnerThread | undefined;
   #incarnation = "";
   #storedBytes: number | undefined;
-  #pendingBytes = 0;
-  #nextId = 1;
   #cancelStall: (() => void) | undefined;
-  #drained: (() => void)[] = [];
 
   constructor(owner: OwnerName, options: OwnerLinkOptions) {
     this.owner = owner;
@@ -79,7 +64,7 @@ export class OwnerLink {
 
   /** Bytes of writes that it was sent and has not flushed. */
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#pending.bytes;
   }
 
   /** Why it is not up; undefined when it is. */
@@ -98,34 +83,21 @@ export class OwnerLink {
       ...(reason !== undefined && { reason }),
       since: this.#since,
       incarnation: this.#incarnation,
-      pendingBytes: this.#pendingBytes,
-      place: this.#options.setup.directory,
+      pendingBytes: this.#pending.bytes,
+      place: this.directory,
       ...(this.#storedBytes !== undefined && { storedBytes: this.#storedBytes }),
     };
   }
 
   /** Starts the thread and opens the store, creating it where there is none. @throws OwnerDown */
   async open(): Promise<Identity | undefined> {
-    const opened = new Promise<FromOwner>((resolve, reject) => {
-      this.#requests.set(0, { answered: resolve, lost: reject });
-    });
-    const { setup, spawn } = this.#options;
-    try {
-      this.#thread = spawn(setup, {
-        message: (message) => this.#receive(message),
-        ended: (cause) => this.takeDown({ code: "OWNER_CRASHED", text: cause }),
-      });
-      this.#watch();
-    } catch (error) {
-      this.takeDown({ code: "OWNER_FAILED", text: error instanceof Error ? error.message : String(error) });
-    }
-    const message = await opened;
+    const message = await this.#pending.unnamed(() => this.#start());
     return message.kind === "opened" ? message.identity : undefined;
   }
 
   /** Writes the identity; flushed when it resolves. @throws OwnerDown */
   async identify(identity: Identity): Promise<void> {
-    await this.#request((id) => this.#thread?.send({ kind: "identify", id, identity }, []));
+    await this.#request((id) => this.#send({ kind: "identify", id, identity }));
   }
 
   /** From now on it counts. */
@@ -140,17 +112,16 @@ export class OwnerLink {
     if (this.#life.state === "opening") this.#become({ state: "lost", reason });
   }
 
-  /** Sends packed cells, whose buffers it takes over. `flushed` is called when they are durable; never, when it goes down. */
+  /**
+   * Sends packed cells of `bytes`, whose buffers it takes over. `flushed` is called when they are durable; never, when the
+   * owner goes down before.
+   */
   write(parts: readonly Packed[], bytes: number, flushed: () => void): void {
-    const seq = this.#nextId;
-    this.#nextId += 1;
-    this.#writes.push({ seq, bytes, flushed });
-    this.#pendingBytes += bytes;
-    this.#thread?.send(
+    const seq = this.#pending.write(bytes, flushed);
+    this.#send(
       { kind: "write", seq, parts },
       parts.map((part) => part.buffer),
     );
-    this.#watch();
   }
 
   /** Stored values by index of `addresses`; undefined is absent. @throws OwnerDown */
@@ -159,7 +130,7 @@ export class OwnerLink {
     while (answers.length < addresses.length) {
       const to = Math.min(addresses.length, answers.length + READ_KEYS);
       const packed = packAddresses(addresses, answers.length, to);
-      const reply = await this.#request((id) => this.#thread?.send({ kind: "read", id, addresses: packed }, [packed]));
+      const reply = await this.#request((id) => this.#send({ kind: "read", id, addresses: packed }, [packed]));
       if (reply.kind === "answers") answers.push(...splitAnswers(reply.packed, reply.count));
     }
     return answers;
@@ -167,7 +138,7 @@ export class OwnerLink {
 
   /** Store keys of a range, in byte order. @throws OwnerDown */
   async list(range: KeyRange): Promise<{ readonly keys: readonly Uint8Array[]; readonly complete: boolean }> {
-    const reply = await this.#request((id) => this.#thread?.send({ kind: "list", id, range }, []));
+    const reply = await this.#request((id) => this.#send({ kind: "list", id, range }));
     return reply.kind === "listed" ? reply : { keys: [], complete: true };
   }
 
@@ -176,58 +147,53 @@ export class OwnerLink {
     if (this.#life.state === "down") return;
     this.#thread?.terminate();
     this.#thread = undefined;
-    this.#cancelStall?.();
-    this.#writes.length = 0;
-    this.#pendingBytes = 0;
-    const requests = [...this.#requests.values()];
-    this.#requests.clear();
+    this.#endWatch();
     if (this.#life.state !== "lost") this.#become({ state: "down", reason });
-    for (const request of requests) request.lost(new OwnerDown(reason.text));
-    this.#settleDrained();
+    this.#pending.fail(reason.text);
   }
 
   /** Waits until it has answered everything, closes its store and ends its thread. */
   async close(): Promise<void> {
-    await this.#drain();
+    const { clock, closeMs } = this.#options;
+    const cancel = clock.after(closeMs, () => {
+      this.takeDown({ code: "OWNER_STALLED", text: `it did not finish within ${closeMs} ms of closing` });
+    });
+    await this.#pending.whenIdle();
     if (this.#thread !== undefined) {
-      const closed = new Promise<void>((resolve) => {
-        this.#requests.set(0, { answered: () => resolve(), lost: () => resolve() });
-      });
-      this.#thread.send({ kind: "close" }, []);
-      this.#watch();
-      await closed;
+      // Going down meanwhile is an end as well.
+      await this.#pending.unnamed(() => this.#send({ kind: "close" })).catch(() => undefined);
     }
+    cancel();
     this.takeDown({ code: "OWNER_CLOSED", text: "the plane was closed" });
   }
 
-  async #drain(): Promise<void> {
-    if (this.#idle()) return;
-    await new Promise<void>((resolve) => this.#drained.push(resolve));
-  }
-
-  #idle(): boolean {
-    return this.#writes.length === 0 && this.#requests.size === 0;
-  }
-
-  #settleDrained(): void {
-    for (const settle of this.#drained.splice(0)) settle();
+  #start(): void {
+    const { setup, spawn } = this.#options;
+    try {
+      this.#thread = spawn(setup, {
+        message: (message) => this.#receive(message),
+        ended: (cause) => this.takeDown({ code: "OWNER_CRASHED", text: cause }),
+      });
+      this.#watch();
+    } catch (error) {
+      this.takeDown({ code: "OWNER_FAILED", text: error instanceof Error ? error.message : String(error) });
+    }
   }
 
   #request(send: (id: number) => void): Promise<FromOwner> {
-    return new Promise((resolve, reject) => {
-      if (this.#thread === undefined) {
-        reject(new OwnerDown("the owner is down"));
-        return;
-      }
-      const id = this.#nextId;
-      this.#nextId += 1;
-      this.#requests.set(id, { answered: resolve, lost: reject });
-      send(id);
-      this.#watch();
-    });
+    if (this.#thread === undefined) return Promise.reject(new OwnerDown("the owner is down"));
+    return this.#pending.request(send);
+  }
+
+  #send(message: ToOwner, transfer: ArrayBuffer[] = []): void {
+    this.#thread?.send(message, transfer);
+    this.#watch();
   }
 
   #receive(message: FromOwner): void {
+    // What was on its way when the owner was taken down belongs to nobody any more.
+    if (this.#thread === undefined) return;
+    this.#endWatch();
     switch (message.kind) {
       case "failed":
         this.takeDown(message.reason);
@@ -235,50 +201,38 @@ export class OwnerLink {
       case "committed":
         this.#storedBytes = message.storedBytes;
         this.#options.pool.give(message.buffers);
-        this.#flushed(message.through);
+        this.#pending.flushed(message.through);
+        this.#options.onChange(this, "backlog");
         break;
       case "opened":
         this.#storedBytes = message.storedBytes;
-        this.#answer(0, message);
+        this.#pending.answered(UNNAMED, message);
         break;
       case "closed":
-        this.#answer(0, message);
+        this.#pending.answered(UNNAMED, message);
         break;
       case "answers":
       case "listed":
       case "identified":
-        this.#answer(message.id, message);
+        this.#pending.answered(message.id, message);
         break;
     }
-    this.#cancelStall?.();
-    this.#cancelStall = undefined;
-    if (this.#idle()) this.#settleDrained();
-    else this.#watch();
+    this.#watch();
   }
 
-  #flushed(through: number): void {
-    const upTo = this.#writes.findIndex((write) => write.seq > through);
-    const done = this.#writes.splice(0, upTo < 0 ? this.#writes.length : upTo);
-    for (const write of done) this.#pendingBytes -= write.bytes;
-    for (const write of done) write.flushed();
-    this.#options.onChange(this, "backlog");
-  }
-
-  #answer(id: number, message: FromOwner): void {
-    const request = this.#requests.get(id);
-    this.#requests.delete(id);
-    request?.answered(message);
-  }
-
-  /** Makes sure that silence is noticed, from the first unanswered message on and after each answer anew. */
+  /** Makes sure that silence is noticed while something waits, counted anew from each answer. */
   #watch(): void {
-    if (this.#cancelStall !== undefined || this.#thread === undefined) return;
+    if (this.#cancelStall !== undefined || this.#thread === undefined || this.#pending.idle) return;
     const { clock, stallMs } = this.#options;
     this.#cancelStall = clock.after(stallMs, () => {
       this.#cancelStall = undefined;
-      if (this.#idle()) return;
       this.takeDown({ code: "OWNER_STALLED", text: `it answered nothing for ${stallMs} ms` });
     });
+  }
+
+  #endWatch(): void {
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
   }
 
   #become(life: Life): void {

@@ -19,8 +19,10 @@ export interface OwnerEvents {
 export type SpawnOwner = (setup: OwnerSetup, events: OwnerEvents) => OwnerThread;
 
 /** Starts a worker thread on `owner-worker`, from the sources or from the build, whichever this module is part of. */
-export const spawnOwnerThread: SpawnOwner = (setup, events) => {
-  const worker = startWorker(setup);
+export const spawnOwnerThread: SpawnOwner = (setup, events) => watchWorker(startWorker(setup), events);
+
+/** Turns a worker thread that runs `owner-worker` into an owner's thread. */
+export function watchWorker(worker: Worker, events: OwnerEvents): OwnerThread {
   let ended = false;
   const end = (cause: string): void => {
     if (ended) return;
@@ -38,7 +40,7 @@ export const spawnOwnerThread: SpawnOwner = (setup, events) => {
       worker.terminate().catch(() => undefined);
     },
   };
-};
+}
 
 function startWorker(setup: OwnerSetup): Worker {
   const options = { workerData: setup, name: `kv-owner-${setup.owner}` };

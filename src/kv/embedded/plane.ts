@@ -16,7 +16,8 @@ import { planReceipts } from "../receipts.ts";
 import { Admission } from "./admission.ts";
 import { EmbeddedControlStore } from "./control-store.ts";
 import type { OwnerGroup } from "./owner-group.ts";
-import { OwnerDown, type OwnerLink } from "./owner-link.ts";
+import type { OwnerLink } from "./owner-link.ts";
+import { OwnerDown } from "./pending.ts";
 import { checkAddress } from "./packing.ts";
 import { decodeStored, storeKey } from "./wire.ts";
 

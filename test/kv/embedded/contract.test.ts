@@ -1,3 +1,4 @@
+import { spawnOwnerThread } from "../../../src/kv/embedded/owner-thread.ts";
 import { describePlaneContract } from "../contract.ts";
 import { MIB, makeSite } from "./support.ts";
 
@@ -8,12 +9,12 @@ for (const writeAcks of [2, 3] as const) {
     manyCells: 20_000,
     async open() {
       const site = makeSite();
-      let plane = await site.open({ writeAcks });
+      let plane = await site.open({ writeAcks, spawn: spawnOwnerThread });
       return {
         plane,
         async reopen() {
           await plane.close();
-          plane = await site.open({ writeAcks });
+          plane = await site.open({ writeAcks, spawn: spawnOwnerThread });
           return plane;
         },
         destroy: () => site.destroy(),

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/clock.ts";
 import { type EmbeddedPlaneLimits, type EmbeddedPlaneOptions, openWithThreads } from "../../../src/kv/embedded/open.ts";
-import { type SpawnOwner, spawnOwnerThread } from "../../../src/kv/embedded/owner-thread.ts";
+import { spawnBundled } from "./bundled.ts";
 import type { EmbeddedPlane } from "../../../src/kv/embedded/plane.ts";
+import type { SpawnOwner } from "../../../src/kv/embedded/owner-thread.ts";
 import type { Logger } from "../../../src/ports/logger.ts";
 
 export const MIB = 1024 * 1024;
@@ -56,7 +57,7 @@ export function makeSite(): Site {
           clock: options.clock ?? systemClock,
           logger: memoryLogger(),
         },
-        options.spawn ?? spawnOwnerThread,
+        options.spawn ?? (await spawnBundled()),
       );
       planes.push(plane);
       return plane;

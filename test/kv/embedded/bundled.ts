@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { build } from "vite";
+import { type SpawnOwner, watchWorker } from "../../../src/kv/embedded/owner-thread.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+let bundle: Promise<URL> | undefined;
+
+/**
+ * Owners' threads that start from one bundled file: where Node cannot run TypeScript, each thread would otherwise start a
+ * compiler of its own. The contract test uses the real way.
+ */
+export async function spawnBundled(): Promise<SpawnOwner> {
+  bundle ??= bundleWorker();
+  const entry = await bundle;
+  return (setup, events) => watchWorker(new Worker(entry, { workerData: setup }), events);
+}
+
+async function bundleWorker(): Promise<URL> {
+  // Below node_modules, so that the bundle finds lmdb.
+  const outDir = join(root, "node_modules", ".cache", "kv-owner-worker", `${process.pid}`);
+  await build({
+    root,
+    configFile: false,
+    logLevel: "silent",
+    build: {
+      ssr: join(root, "src", "kv", "embedded", "owner-worker.ts"),
+      outDir,
+      emptyOutDir: true,
+      rollupOptions: { external: ["lmdb"], output: { entryFileNames: "owner-worker.mjs" } },
+    },
+  });
+  return pathToFileURL(join(outDir, "owner-worker.mjs"));
+}
