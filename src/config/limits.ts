@@ -1,4 +1,7 @@
-/** The one table of limits: schema, defaults, documentation and `--print-config` all come from it. */
+/**
+ * The one table of limits: schema, defaults, documentation and `--print-config` all come from it. A limit that decides a
+ * verdict (how large a document may be) is not among them: it must not depend on a file of one instance.
+ */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -51,10 +54,10 @@ export const LIMITS = {
   },
   fetchWait: {
     unit: "ms",
-    default: 500,
+    default: 100,
     min: 10,
     max: 5 * SECOND,
-    meaning: "How long a broker may wait for records at the tail before it answers empty.",
+    meaning: "How long a broker may wait for records at the tail before it answers empty; a resume waits as long.",
   },
   batchDecompressedBytes: {
     unit: "bytes",
@@ -62,13 +65,6 @@ export const LIMITS = {
     min: MIB,
     max: GIB,
     meaning: "Largest record batch after decompression; a larger one stops its partition.",
-  },
-  documentBytes: {
-    unit: "bytes",
-    default: 8 * MIB,
-    min: KIB,
-    max: 15 * MIB,
-    meaning: "Largest stored document body; a larger one is a dead letter.",
   },
   requestBodyBytes: {
     unit: "bytes",
@@ -108,7 +104,7 @@ export const LIMITS = {
   },
   rebalanceTimeout: {
     unit: "ms",
-    default: 60 * SECOND,
+    default: 20 * SECOND,
     min: SECOND,
     max: 30 * MINUTE,
     meaning: "How long members may take to rejoin the group when it rebalances.",

@@ -23,22 +23,15 @@ export const RELATIONS: readonly LimitRelation[] = [
   },
   {
     low: "fetchWait",
-    factor: 3,
-    orEqual: false,
-    high: "sessionTimeout",
-    why: "an idle fetch is also what sends heartbeats",
+    orEqual: true,
+    high: "heartbeatInterval",
+    why: "an idle fetch loop heartbeats between two fetches",
   },
   {
     low: "sessionTimeout",
     orEqual: true,
     high: "rebalanceTimeout",
     why: "a rebalance waits at least for the sessions",
-  },
-  {
-    low: "drainTimeout",
-    orEqual: false,
-    high: "rebalanceTimeout",
-    why: "a revoked partition drains while the group rebalances",
   },
   { low: "commitEvery", orEqual: false, high: "drainTimeout", why: "a drain ends with a commit" },
   { low: "retryInitial", orEqual: true, high: "retryMax", why: "waits grow" },
@@ -49,13 +42,7 @@ export const RELATIONS: readonly LimitRelation[] = [
     why: "one answer carries at least one partition",
   },
   { low: "fetchBytes", orEqual: true, high: "inFlightBytes", why: "one answer must fit into the budget" },
-  { low: "documentBytes", orEqual: true, high: "batchDecompressedBytes", why: "a document arrives within a batch" },
-  {
-    low: "documentBytes",
-    orEqual: true,
-    high: "ownerPendingBytes",
-    why: "one document must fit into an owner's queue",
-  },
+  { low: "sourceFloorBytes", orEqual: true, high: "inFlightBytes", why: "a floor is a share of the budget" },
 ];
 
 /** A fault of {@link limitFaults}. */
