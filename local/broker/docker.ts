@@ -102,6 +102,7 @@ async function ready(port: number, name: string, signal?: AbortSignal): Promise<
       brokers: [`127.0.0.1:${port}`],
       clusterId: undefined,
       deadlineMs: READY_DEADLINE_MS,
+      everyPartition: true,
       gaveUp: () => obstacle(name),
       signal,
     });

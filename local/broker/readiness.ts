@@ -12,6 +12,8 @@ export interface ReadinessOptions {
   /** The cluster id that the broker must have; undefined when it is not known before. */
   readonly clusterId: string | undefined;
   readonly deadlineMs: number;
+  /** Waits for the leader of every partition there is as well: after a restart they come back one by one. */
+  readonly everyPartition?: boolean;
   /** A reason to give up at once: the process has ended. Must not reject. */
   readonly gaveUp?: (() => Promise<string | undefined>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -64,6 +66,8 @@ function askOnce(options: ReadinessOptions, address: string): Promise<string> {
       throw new ForeignBrokerError(address, clusterId);
     }
     await admin.fetchOffsets({ groupId: WARM_UP_GROUP });
+    const topics = options.everyPartition === true ? await admin.listTopics() : [];
+    for (const topic of topics) await admin.fetchTopicOffsets(topic);
     return clusterId;
   });
 }

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { withAdmin } from "./admin.ts";
 import { LocalBrokerError } from "./local-broker.ts";
 
@@ -16,7 +18,10 @@ export interface TopicBounds {
   readonly end: number;
 }
 
-/** Creates a topic with one replica and returns when all its partitions have leaders. @throws when it exists. */
+const SETTLE_MS = 20_000;
+const TURN_MS = 50;
+
+/** Creates a topic with one replica and returns when its partitions answer. @throws LocalBrokerError when it exists. */
 export async function createTopic(brokers: readonly string[], topic: TopicToCreate): Promise<void> {
   const configEntries = Object.entries(topic.config ?? {}).map(([name, value]) => ({ name, value }));
   await withAdmin(brokers, async (admin) => {
@@ -26,6 +31,24 @@ export async function createTopic(brokers: readonly string[], topic: TopicToCrea
     });
     if (!created) throw new LocalBrokerError(`the topic ${topic.topic} exists already`);
   });
+  await settle(brokers, topic.topic, topic.partitions);
+}
+
+/**
+ * Returns when all partitions answer for their ends. The metadata name a leader a little before that broker knows of
+ * it, and a request in between meets "not the leader".
+ */
+async function settle(brokers: readonly string[], topic: string, partitions: number): Promise<void> {
+  const deadline = Date.now() + SETTLE_MS;
+  for (;;) {
+    try {
+      if ((await topicBounds(brokers, topic)).length === partitions) return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    if (Date.now() > deadline) throw new LocalBrokerError(`${topic} did not get ${partitions} partitions`);
+    await delay(TURN_MS);
+  }
 }
 
 /** Deletes topics. */
@@ -33,9 +56,10 @@ export async function deleteTopics(brokers: readonly string[], topics: readonly 
   await withAdmin(brokers, (admin) => admin.deleteTopics({ topics: [...topics] }));
 }
 
-/** Grows a topic to `partitions` in all. */
+/** Grows a topic to `partitions` in all and returns when the new ones answer, too. */
 export async function growTopic(brokers: readonly string[], topic: string, partitions: number): Promise<void> {
   await withAdmin(brokers, (admin) => admin.createPartitions({ topicPartitions: [{ topic, count: partitions }] }));
+  await settle(brokers, topic, partitions);
 }
 
 /** Moves the log start of one partition up to `before`: what retention does, at once. */
