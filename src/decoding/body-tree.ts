@@ -158,6 +158,7 @@ export class BodyTree {
     const wire = this.#wire;
     const number = tag >>> 3;
     const wireType = tag & 7;
+    if (wireType === WIRE_END_GROUP) return wire.fail("DECODE_GROUP", at);
     if (number === 1) return this.#entryKey(field, entry, wireType, at, end);
     if (number !== 2) {
       this.#unknown.add(depth, number);

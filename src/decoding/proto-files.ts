@@ -13,7 +13,8 @@ export function descriptorInvalid(detail: string, cause?: unknown): StreamsError
 }
 
 /**
- * Parses .proto files and what they import into one protobufjs root, features resolved. Each call has a root of its own.
+ * Parses .proto files and what they import into one protobufjs root. Each call has a root of its own. Features are not
+ * resolved yet: see {@link resolveFeatures}.
  * @throws StreamsError `DESCRIPTOR_INVALID`: the detail names the file, import, type or line.
  */
 export function parseProtoFiles(files: ProtoFiles): protobuf.Root {
@@ -30,7 +31,6 @@ export function parseProtoFiles(files: ProtoFiles): protobuf.Root {
     checkTokens(name, source);
     queue.push(...parseFile(root, name, source));
   }
-  resolveFeatures(root);
   return root;
 }
 
@@ -139,7 +139,8 @@ export function nameOf(object: protobuf.ReflectionObject): string {
   return object.fullName.replace(/^\./, "");
 }
 
-function resolveFeatures(root: protobuf.Root): void {
+/** Resolves the features of every object. Types are to be looked up before, for protobufjs' errors name no file. */
+export function resolveFeatures(root: protobuf.Root): void {
   try {
     root.resolveAll();
   } catch (error) {

@@ -1,5 +1,6 @@
 import protobuf from "protobufjs";
 import { descriptorInvalid, nameOf } from "./proto-files.ts";
+import { scalarType } from "./schema.ts";
 
 type Target = protobuf.Type | protobuf.Enum;
 
@@ -32,6 +33,22 @@ export class ProtoScope {
     if (found !== undefined) return found;
     const file = user.filename === null ? "" : `${user.filename}: `;
     throw descriptorInvalid(`${file}${nameOf(user)}: no such type "${reference}"`);
+  }
+
+  /** Looks up every type that a field or extension beneath `namespace` names. @throws StreamsError `DESCRIPTOR_INVALID`. */
+  check(namespace: protobuf.NamespaceBase): void {
+    const fields = namespace instanceof protobuf.Type ? namespace.fieldsArray : [];
+    // A copy of an extension in the message that it extends stands in another scope than the extension.
+    for (const field of fields) if (field.declaringField === null) this.#checkField(field);
+    for (const nested of namespace.nestedArray) {
+      if (nested instanceof protobuf.Field) this.#checkField(nested);
+      else if (nested instanceof protobuf.Namespace || nested instanceof protobuf.Type) this.check(nested);
+    }
+  }
+
+  #checkField(field: protobuf.Field): void {
+    if (field.extend !== undefined) this.resolve(field.extend, field);
+    if (scalarType(field.type) === undefined) this.resolve(field.type, field);
   }
 
   #relative(reference: string, user: protobuf.ReflectionObject): Target | undefined {

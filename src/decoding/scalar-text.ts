@@ -38,10 +38,14 @@ export function doubleText(value: number): string {
   return value > 0 ? '"Infinity"' : '"-Infinity"';
 }
 
+const SMALLEST_NORMAL_FLOAT = 2 ** -126;
+
 /** JSON text of a float: the shortest that reads back to the same float. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value)) return doubleText(value);
-  for (let digits = 6; digits < 9; digits += 1) {
+  // Below this, floats have fewer than six digits.
+  const fewest = Math.abs(value) < SMALLEST_NORMAL_FLOAT ? 1 : 6;
+  for (let digits = fewest; digits < 9; digits += 1) {
     const rounded = Number(value.toPrecision(digits));
     if (Math.fround(rounded) === value) return doubleText(Object.is(value, -0) ? -0 : rounded);
   }

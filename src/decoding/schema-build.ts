@@ -1,9 +1,17 @@
 import protobuf from "protobufjs";
 import type { ProtoFiles } from "../ports/decoder.ts";
-import { checkFeatures, descriptorInvalid, editionOf, featureOf, nameOf, parseProtoFiles } from "./proto-files.ts";
+import {
+  checkFeatures,
+  descriptorInvalid,
+  editionOf,
+  featureOf,
+  nameOf,
+  parseProtoFiles,
+  resolveFeatures,
+} from "./proto-files.ts";
 import { ProtoScope } from "./proto-scope.ts";
-import { WIRE_TYPE_OF } from "./schema.ts";
-import type { EnumSchema, FieldSchema, MessageSchema, ScalarType, Schema, ValueSchema } from "./schema.ts";
+import { scalarType } from "./schema.ts";
+import type { EnumSchema, FieldSchema, MessageSchema, Schema, ValueSchema } from "./schema.ts";
 
 /**
  * Compiles .proto files into a schema: every message, enum and extension, names resolved, numbers checked.
@@ -12,6 +20,8 @@ import type { EnumSchema, FieldSchema, MessageSchema, ScalarType, Schema, ValueS
 export function buildSchema(files: ProtoFiles): Schema {
   const root = parseProtoFiles(files);
   const scope = new ProtoScope(root);
+  scope.check(root);
+  resolveFeatures(root);
   const enums = new Map([...scope.enums()].map((found) => [nameOf(found), enumSchema(found)]));
   const drafts = new Map<string, Draft>();
   const types = new Map<string, protobuf.Type>();
@@ -152,14 +162,6 @@ class FieldBuilder {
     if (message === undefined) throw descriptorInvalid(`${nameOf(source)}: no such type "${source.type}"`);
     return { is: "message", message, delimited: isDelimited(source, target) };
   }
-}
-
-function scalarType(type: string): Exclude<ScalarType, "enum"> | undefined {
-  return isScalar(type) ? type : undefined;
-}
-
-function isScalar(type: string): type is Exclude<ScalarType, "enum"> {
-  return type !== "enum" && Object.hasOwn(WIRE_TYPE_OF, type);
 }
 
 function hasPresence(field: protobuf.Field): boolean {

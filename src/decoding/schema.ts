@@ -47,6 +47,15 @@ export const WIRE_TYPE_OF: Readonly<Record<ScalarType, number>> = {
   enum: WIRE_VARINT,
 };
 
+/** The scalar type that a name means; undefined for the name of a message or enum. */
+export function scalarType(name: string): Exclude<ScalarType, "enum"> | undefined {
+  return isScalar(name) ? name : undefined;
+}
+
+function isScalar(name: string): name is Exclude<ScalarType, "enum"> {
+  return name !== "enum" && Object.hasOwn(WIRE_TYPE_OF, name);
+}
+
 export interface EnumSchema {
   /** Without a leading dot. */
   readonly fullName: string;

@@ -1,5 +1,6 @@
 import type { Mapping } from "../../src/core/source.ts";
 import { createDecoderCompiler } from "../../src/decoding/compiler.ts";
+import type { DecodingLimits } from "../../src/decoding/limits.ts";
 import type { DecoderSpec, InputType, KindInput, ProtoFiles, RecordDecoder } from "../../src/ports/decoder.ts";
 
 /** The message that the hex inputs of the tests use. */
@@ -28,6 +29,7 @@ export function compile(
   message: string,
   inputs: Readonly<Record<string, InputSpec>>,
   more: Partial<DecoderSpec> = {},
+  limits: Partial<DecodingLimits> = {},
 ): RecordDecoder {
   const files = typeof source === "string" ? { "t.proto": source } : source;
   const kindInputs: KindInput[] = [];
@@ -37,7 +39,7 @@ export function compile(
     mapping[name] = path;
   }
   const fixed: Mapping = mapping;
-  return createDecoderCompiler().compile({
+  return createDecoderCompiler(limits).compile({
     format: "protobuf",
     framing: "none",
     descriptor: { descriptor: { subject: "t", version: 7, files }, message },
