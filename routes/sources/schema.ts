@@ -32,6 +32,15 @@ export const Source = Closed({
     text: Type.Optional(Text("The same for people.")),
   }),
   partitions: PartitionCounts,
+  totals: Closed(
+    {
+      delivered: Count("Records delivered, those read again included."),
+      written: Count("Cells written at W."),
+      deadLettered: Count("Records whose dead letter was confirmed."),
+      folded: Count("Writes that a newer one of the same key in the same batch made needless."),
+    },
+    { description: "What this process has done since it began." },
+  ),
   recentErrors: Type.Array(Closed({ at: Time, code: Text("Stable code."), text: Text("For people.") })),
 });
 

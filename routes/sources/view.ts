@@ -43,6 +43,7 @@ export function sourceBody(view: SourceView): SourceBody {
       text: consumer.text,
     }),
     partitions: { ...partitions },
+    totals: { ...view.totals },
     recentErrors: view.recentErrors.map(({ at, code, text }) => ({ at: timeText(at), code, text })),
   });
 }

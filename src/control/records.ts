@@ -82,6 +82,9 @@ export const LedgerRecord = Type.Object({
   nextNumber: Type.Integer(),
 });
 
+/** `members/{source}`: the group member that the last process of this deployment was. */
+export const MemberRecord = Type.Object({ memberId: Type.String() });
+
 /** `descriptors/{subject}/{version}` */
 export const DescriptorRecord = Type.Object({
   files: Type.Record(Type.String(), Type.String()),
@@ -100,6 +103,7 @@ export const recordNames = {
   start: (source: string, partition: number) => `starts/${source}/${partition}`,
   stop: (source: string, partition: number) => `stops/${source}/${partition}`,
   ledger: (source: string, partition: number) => `ledgers/${source}/${partition}`,
+  member: (source: string) => `members/${source}`,
   subject: (subject: string) => `descriptors/${subject}`,
   descriptor: (subject: string, version: number) => `descriptors/${subject}/${version}`,
 } as const;

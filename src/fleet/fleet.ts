@@ -15,8 +15,8 @@ export interface FleetParts {
   readonly catalog: DescriptorCatalog;
   readonly builtins: readonly BuiltinDescriptor[];
   readonly seeds: readonly SourceSeed[];
-  /** Builds a source's service; starts nothing. */
-  readonly open: (inForce: InForce) => SourceService;
+  /** Builds a source's service; starts nothing. @throws KvFault */
+  readonly open: (inForce: InForce) => Promise<SourceService>;
   readonly backoff: BackoffLimits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -52,7 +52,7 @@ export class Fleet {
     if (this.#phase !== "starting") return;
     for (const inForce of loaded) {
       this.#inForce.set(inForce.definition.name, inForce);
-      this.#open(inForce);
+      await this.#untilStored(() => this.#open(inForce));
     }
     this.#phase = "serving";
   }
@@ -107,11 +107,12 @@ export class Fleet {
 
   async #reopen(inForce: InForce, drainMs: number): Promise<void> {
     await this.service(inForce.definition.name).drain(drainMs);
-    if (this.#phase === "serving") this.#open(inForce);
+    if (this.#phase === "serving") await this.#untilStored(() => this.#open(inForce));
   }
 
-  #open(inForce: InForce): void {
-    const service = this.#parts.open(inForce);
+  async #open(inForce: InForce): Promise<void> {
+    const service = await this.#parts.open(inForce);
+    if (this.#phase === "draining") return;
     this.#services.set(inForce.definition.name, service);
     service.start();
     const { name, topic, kind } = inForce.definition;

@@ -12,6 +12,7 @@ import { backoffMs } from "./backoff.ts";
 import { consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
+import type { RunnerCounts } from "./partition-effects.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { RunnerContext } from "./runner-context.ts";
 
@@ -47,6 +48,8 @@ export class SourceService implements SourceEvents {
   #consumerSince: number;
   #readings: BoundsReadings;
   #phase: "running" | "draining" = "running";
+  /** What runners of earlier assignments have done. */
+  #past: Readonly<RunnerCounts> = { delivered: 0, written: 0, deadLettered: 0, folded: 0 };
 
   constructor(parts: SourceParts) {
     this.parts = parts;
@@ -65,6 +68,11 @@ export class SourceService implements SourceEvents {
 
   get consumer(): SourceState & { readonly since: number } {
     return { ...this.#consumer, since: this.#consumerSince };
+  }
+
+  /** What this process has done for the source, over all assignments. */
+  get totals(): Readonly<RunnerCounts> {
+    return [...this.#runners.values()].reduce((sum, runner) => add(sum, runner.counts), this.#past);
   }
 
   get draining(): boolean {
@@ -91,6 +99,7 @@ export class SourceService implements SourceEvents {
   revoked(epoch: number): void {
     if (epoch !== this.#epoch) return;
     this.#epoch = -1;
+    this.#past = this.totals;
     for (const runner of this.#runners.values()) runner.revoke();
     this.#runners = new Map();
   }
@@ -228,6 +237,15 @@ export class SourceService implements SourceEvents {
       this.parts.clock.after(delayMs, resolve);
     });
   }
+}
+
+function add(a: Readonly<RunnerCounts>, b: Readonly<RunnerCounts>): RunnerCounts {
+  return {
+    delivered: a.delivered + b.delivered,
+    written: a.written + b.written,
+    deadLettered: a.deadLettered + b.deadLettered,
+    folded: a.folded + b.folded,
+  };
 }
 
 /** Whether something acknowledged is not committed yet. */

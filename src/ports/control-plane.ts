@@ -74,7 +74,7 @@ export interface PartitionView {
   readonly counts: PartitionCounts;
 }
 
-/** Since this process took the partition. */
+/** Since this process took the partition, or, as totals of a source, since the process began. */
 export interface PartitionCounts {
   readonly delivered: number;
   readonly written: number;
@@ -102,6 +102,8 @@ export interface SourceView {
     readonly text?: string;
   };
   readonly partitions: Readonly<Record<PartitionStateName, number>>;
+  /** Over all partitions and assignments of this process. */
+  readonly totals: PartitionCounts;
   readonly recentErrors: readonly { readonly at: number; readonly code: string; readonly text: string }[];
 }
 

@@ -96,6 +96,7 @@ export class SourceReader implements SourceQueries {
         ...(text === undefined ? {} : { text }),
       },
       partitions: counts,
+      totals: { ...service.totals },
       recentErrors: service.parts.errors.list(),
     };
   }

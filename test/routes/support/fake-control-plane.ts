@@ -65,6 +65,7 @@ const SOURCE: SourceView = {
     stopped: 1,
     draining: 0,
   },
+  totals: { delivered: 9, written: 7, deadLettered: 1, folded: 1 },
   recentErrors: [{ at: NOW, code: "BROKER_LOST", text: "the connection was closed" }],
 };
 

@@ -1,0 +1,41 @@
+import { parseArgs } from "node:util";
+import { LocalBrokerError } from "../broker/local-broker.ts";
+import { runCheck } from "./check.ts";
+import { runContinuous } from "./continuous.ts";
+import { openStage } from "./stage.ts";
+
+const USAGE = `npm run demo [-- --check]
+
+Starts a broker, the service and an articles feed on this machine.
+Without flags it runs until Ctrl-C. With --check it produces a fixed set, kills the service with SIGKILL in between,
+verifies everything over HTTP, and exits 0 or says what differed.`;
+
+async function main(argv: readonly string[]): Promise<number> {
+  let flags: { check?: boolean; help?: boolean };
+  try {
+    flags = parseArgs({ args: [...argv], options: { check: { type: "boolean" }, help: { type: "boolean" } } }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    return 2;
+  }
+  if (flags.help === true) {
+    console.log(USAGE);
+    return 0;
+  }
+  const stopping = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+  try {
+    const stage = await openStage(stopping.signal);
+    try {
+      return flags.check === true ? await runCheck(stage) : await runContinuous(stage, stopping.signal);
+    } finally {
+      await stage.close();
+    }
+  } catch (error) {
+    if (stopping.signal.aborted) return 130;
+    console.error(error instanceof LocalBrokerError || !(error instanceof Error) ? String(error) : error.stack);
+    return 1;
+  }
+}
+
+process.exit(await main(process.argv.slice(2)));

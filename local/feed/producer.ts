@@ -1,0 +1,31 @@
+import { Kafka, logLevel, Partitioners, type Producer } from "kafkajs";
+import type { FeedRecord } from "./articles.ts";
+
+/** A producer as a newsroom would run one: keyed by article, acknowledged by all replicas. */
+export class FeedProducer {
+  readonly #producer: Producer;
+  readonly #topic: string;
+
+  constructor(brokers: readonly string[], topic: string) {
+    const kafka = new Kafka({ clientId: "articles-feed", brokers: [...brokers], logLevel: logLevel.NOTHING });
+    this.#producer = kafka.producer({
+      createPartitioner: Partitioners.DefaultPartitioner,
+      allowAutoTopicCreation: false,
+    });
+    this.#topic = topic;
+  }
+
+  async connect(): Promise<void> {
+    await this.#producer.connect();
+  }
+
+  /** Sends records in order; resolves when all replicas in sync have them. */
+  async send(records: readonly FeedRecord[]): Promise<void> {
+    const messages = records.map(({ key, value, timestampMs }) => ({ key, value, timestamp: String(timestampMs) }));
+    await this.#producer.send({ topic: this.#topic, acks: -1, messages });
+  }
+
+  async close(): Promise<void> {
+    await this.#producer.disconnect();
+  }
+}

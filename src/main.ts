@@ -1,0 +1,72 @@
+#!/usr/bin/env node
+import { EXIT, packageVersion, processInputs, runCli } from "./cli/index.ts";
+import type { LoadedConfig } from "./config/index.ts";
+import { createLogger } from "./logger.ts";
+import type { Logger } from "./ports/logger.ts";
+import { KvFault } from "./ports/kv-plane.ts";
+import { type Service, wire } from "./wiring.ts";
+import { StreamsError } from "./errors.ts";
+import { systemClock } from "./clock.ts";
+
+/** Time that closing the API and the store may take after the drain, before the process gives up. */
+const CLOSE_MS = 10_000;
+
+/** Runs the service until SIGTERM or SIGINT. Returns the exit code: 0 after a clean stop, 1 when it could not run. */
+async function serve({ config }: LoadedConfig): Promise<number> {
+  const logger = createLogger(config.log);
+  const release = packageVersion();
+  process.on("unhandledRejection", (reason) =>
+    logger.error({ err: reason }, "a promise was rejected and nobody looked"),
+  );
+  let service: Service;
+  try {
+    service = await wire(config, logger, release);
+  } catch (error) {
+    return refuse(logger, error);
+  }
+  const stopping = signalled(logger);
+  const { host, port } = config.http;
+  const address = await service.app.listen({ host, port });
+  logger.info({ address, release, node: process.version }, "listening");
+  const failed = service.fleet.start().then(
+    () => new Promise<never>(() => {}),
+    (error: unknown) => refuse(logger, error),
+  );
+  const code = await Promise.race([stopping.then(() => EXIT.done), failed]);
+  await stop(service, config.limits.drainTimeoutMs, logger);
+  return code;
+}
+
+async function stop(service: Service, drainMs: number, logger: Logger): Promise<void> {
+  const deadline = systemClock.after(drainMs + CLOSE_MS, () => {
+    logger.error({}, "could not stop in time; what was not committed is read again");
+    process.exit(EXIT.fault);
+  });
+  const uncommitted = await service.close(drainMs);
+  deadline();
+  logger.info({ uncommitted }, "stopped");
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function signalled(logger: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let first = true;
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (!first) process.exit(EXIT.fault);
+      first = false;
+      logger.info({ signal }, "draining");
+      resolve();
+    };
+    process.on("SIGTERM", onSignal);
+    process.on("SIGINT", onSignal);
+  });
+}
+
+/** A start that an operator has to mend: one line that says what is wrong. */
+function refuse(logger: Logger, error: unknown): number {
+  if (!(error instanceof StreamsError) && !(error instanceof KvFault)) throw error;
+  logger.error({ code: error.code }, error.message);
+  return EXIT.fault;
+}
+
+process.exit(await runCli({ ...processInputs(), serve }));

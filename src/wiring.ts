@@ -1,0 +1,184 @@
+import { readFileSync } from "node:fs";
+import type { ServerOptions as TlsOptions } from "node:https";
+import { kinds } from "../consumers/index.ts";
+import { createDeadLetters, createRecordSource, type KafkaConnection } from "../consumers/kafka/index.ts";
+import { httpLogger } from "../routes/edge/http-logger.ts";
+import { type App, buildApp } from "../routes/index.ts";
+import { type Access, assertListenAllowed, createAccess, readTokensFile } from "./access/index.ts";
+import { systemClock } from "./clock.ts";
+import type { BrokerConfig, StreamsConfig } from "./config/index.ts";
+import { createDecoderCompiler } from "./decoding/compiler.ts";
+import { DefinitionStore, type InForce } from "./definitions/definition-store.ts";
+import { BUILTIN_DESCRIPTORS } from "./descriptors/builtin.ts";
+import { DescriptorCatalog } from "./descriptors/catalog.ts";
+import { Fleet } from "./fleet/fleet.ts";
+import { predecessorOf, recordMember } from "./fleet/member-record.ts";
+import { MemoryBudget } from "./fleet/memory-budget.ts";
+import { RecentErrors } from "./fleet/recent-errors.ts";
+import { SourceService } from "./fleet/source-service.ts";
+import { type VerdictDependencies, Verdicts } from "./fleet/verdicts.ts";
+import { openEmbeddedPlane } from "./kv/embedded/open.ts";
+import { LagService } from "./lag/lag-service.ts";
+import type { ControlPlane } from "./ports/control-plane.ts";
+import type { KvPlane } from "./ports/kv-plane.ts";
+import type { Logger } from "./ports/logger.ts";
+import { DocumentReader } from "./queries/document-queries.ts";
+import { SourceReader } from "./queries/source-queries.ts";
+import { createMetrics } from "./telemetry/metrics.ts";
+
+/** Everything that runs, and how it ends. */
+export interface Service {
+  readonly app: App;
+  readonly fleet: Fleet;
+  /** Drains the sources, then closes what they stood on, in the order that loses nothing. Never rejects. */
+  readonly close: (drainMs: number) => Promise<readonly string[]>;
+}
+
+/**
+ * Builds the service; the only place that calls constructors of adapters. Nothing listens or consumes yet.
+ * @throws StreamsError for a configuration that cannot be run; KvFault when another process uses the data
+ */
+export async function wire(config: StreamsConfig, logger: Logger, release: string): Promise<Service> {
+  const { host, tokensFile, tls } = config.http;
+  const access: Access = createAccess(tokensFile === undefined ? [] : await readTokensFile(tokensFile));
+  assertListenAllowed(host, access.hasTokens);
+  const { limits, kv } = config;
+  const plane = await openEmbeddedPlane({
+    directories: kv.directories,
+    writeAcks: kv.writeAcks,
+    limits: { pendingBytes: limits.ownerPendingBytes },
+    clock: systemClock,
+    logger,
+  });
+  const fleet = buildFleet(config, plane, logger);
+  const controlPlane = buildControlPlane(config, plane, fleet);
+  const app = await buildApp({
+    controlPlane,
+    access,
+    logger: httpLogger(logger),
+    limits: { requestBodyBytes: limits.requestBodyBytes },
+    release,
+    metrics: createMetrics(controlPlane),
+    ...(tls === undefined ? {} : { https: readTls(tls) }),
+  });
+  const close = async (drainMs: number) => {
+    const uncommitted = await fleet.drain(drainMs);
+    await app.close();
+    await plane.close();
+    return uncommitted;
+  };
+  return { app, fleet, close };
+}
+
+function buildFleet(config: StreamsConfig, plane: KvPlane, logger: Logger): Fleet {
+  const catalog = new DescriptorCatalog(plane.control);
+  const dependencies: VerdictDependencies = {
+    control: plane.control,
+    compiler: createDecoderCompiler(),
+    kinds,
+    descriptor: (subject, version) => catalog.get(subject, version),
+  };
+  const builtinSubjects = new Set(BUILTIN_DESCRIPTORS.map((builtin) => builtin.subject));
+  const { limits } = config;
+  const budget = new MemoryBudget(limits.inFlightBytes, limits.sourceFloorBytes);
+  return new Fleet({
+    definitions: new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects }),
+    catalog,
+    builtins: BUILTIN_DESCRIPTORS,
+    seeds: config.sources,
+    open: (inForce) => openSource({ config, plane, logger, dependencies, budget }, inForce),
+    backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
+    clock: systemClock,
+    logger,
+  });
+}
+
+interface SourceSurroundings {
+  readonly config: StreamsConfig;
+  readonly plane: KvPlane;
+  readonly logger: Logger;
+  readonly dependencies: VerdictDependencies;
+  readonly budget: MemoryBudget;
+}
+
+async function openSource(surroundings: SourceSurroundings, inForce: InForce): Promise<SourceService> {
+  const { config, plane, dependencies, budget } = surroundings;
+  const { definition } = inForce;
+  const { limits } = config;
+  const logger = surroundings.logger.child({ source: definition.name });
+  const errors = new RecentErrors(systemClock);
+  const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
+  const leaveFor = await predecessorOf(plane.control, definition.name);
+  const source = createRecordSource({
+    ...connection,
+    topic: definition.topic,
+    group: definition.group,
+    limits: {
+      fetchBytes: limits.fetchBytes,
+      fetchBytesPerPartition: limits.fetchBytesPerPartition,
+      batchInflatedBytesMax: limits.batchDecompressedBytes,
+    },
+    timings: {
+      sessionTimeoutMs: limits.sessionTimeoutMs,
+      heartbeatMs: limits.heartbeatIntervalMs,
+      rebalanceTimeoutMs: limits.rebalanceTimeoutMs,
+      fetchWaitMs: limits.fetchWaitMs,
+    },
+    onMemberId: (memberId) => {
+      recordMember(plane.control, definition.name, memberId).catch((error: unknown) => {
+        errors.note("MEMBER_NOT_RECORDED", error instanceof Error ? error.message : String(error));
+      });
+    },
+    ...(leaveFor === undefined ? {} : { leaveFor }),
+  });
+  const letters = createDeadLetters({ ...connection });
+  return new SourceService({
+    inForce,
+    source,
+    plane,
+    letters,
+    verdicts: new Verdicts(definition.name, dependencies),
+    budget,
+    backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
+    clock: systemClock,
+    logger,
+    errors,
+    timings: { commitEveryMs: limits.commitEveryMs, boundsEveryMs: limits.boundsEveryMs },
+  });
+}
+
+function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet): ControlPlane {
+  const { writeAcks } = config.kv;
+  const owners = () => plane.owners();
+  const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
+  return {
+    health: {
+      ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),
+    },
+    sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs),
+    lag: new LagService(fleet, systemClock),
+    documents: new DocumentReader(plane, fleet, systemClock),
+    owners: { owners, writeAcks, readOwners: owners().length + 1 - writeAcks },
+  };
+}
+
+function kafkaConnection({ brokers, clientId, ssl, sasl }: BrokerConfig): KafkaConnection {
+  return {
+    brokers,
+    clientId,
+    ...(ssl === undefined ? {} : { ssl: readBrokerTls(ssl) }),
+    ...(sasl === undefined ? {} : { sasl }),
+  };
+}
+
+function readBrokerTls({ caFile, certFile, keyFile }: NonNullable<BrokerConfig["ssl"]>) {
+  return {
+    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
+    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+  };
+}
+
+function readTls({ certFile, keyFile }: NonNullable<StreamsConfig["http"]["tls"]>): TlsOptions {
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
