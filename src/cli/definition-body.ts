@@ -26,7 +26,8 @@ export function desiredDefinition(source: SourceSeed, inForce: DefinitionBody): 
           version: descriptor.version ?? kept["version"],
           message: descriptor.message ?? kept["message"],
         };
-  const resolvedMapping = mapping ?? (sameShape ? inForce["mapping"] : undefined);
+  const keptMapping = sameShape ? inForce["mapping"] : undefined;
+  const resolvedMapping = mapping ?? (descriptor === undefined ? {} : keptMapping);
   const open = [
     ...(resolved !== undefined && resolved.version === undefined ? ["descriptor.version"] : []),
     ...(resolved !== undefined && resolved.message === undefined ? ["descriptor.message"] : []),
