@@ -51,6 +51,7 @@ export interface SourceTimings {
   readonly requestMs: number;
   /** Deadline of one administrative call. */
   readonly adminMs: number;
+  /** Wait before a new consumer is built, doubling up to `backoffMaxMs`: short, since it is what a broker's return waits for. */
   readonly backoffMinMs: number;
   readonly backoffMaxMs: number;
 }
@@ -87,7 +88,7 @@ export const SOURCE_TIMINGS: SourceTimings = {
   requestMs: 30_000,
   adminMs: 15_000,
   backoffMinMs: 250,
-  backoffMaxMs: 10_000,
+  backoffMaxMs: 3_000,
 };
 
 /** A source's options with every default filled in. */

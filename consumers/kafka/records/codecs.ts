@@ -29,7 +29,10 @@ export function inflate(codec: number, input: Buffer, limit: number): Buffer {
   const known = CODECS[codec];
   if (known === undefined) throw new BatchFault("codec-missing", `compression codec ${codec} is not known`);
   try {
-    return known.inflate(input, limit);
+    const records = known.inflate(input, limit);
+    // fzstd takes cut or empty input for nothing at all.
+    if (records.length === 0) throw new BatchFault("undecodable", `a ${known.name} batch inflates to nothing`);
+    return records;
   } catch (error) {
     if (error instanceof BatchFault) throw error;
     if (isOverflow(error)) {

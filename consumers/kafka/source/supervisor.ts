@@ -30,6 +30,8 @@ export class Supervisor {
   #life: ConsumerLife | undefined;
   #loop: Promise<void> | undefined;
   #stopWithin: number | undefined;
+  /** When the present consumer first joined, by the monotonic clock. */
+  #joinedAt: number | undefined;
   #rebuilds = 0;
 
   constructor(source: ResolvedSource, host: SupervisorHost) {
@@ -57,7 +59,7 @@ export class Supervisor {
 
   /** The group was joined. */
   joined(): void {
-    this.#backoff.reset();
+    this.#joinedAt ??= this.#source.clock.monotonic();
     this.#publish("joined");
   }
 
@@ -81,6 +83,7 @@ export class Supervisor {
       this.#rebuilds += 1;
       this.#report(end);
       this.#publish("backing-off", end);
+      if (this.#hasLasted()) this.#backoff.reset();
       await this.#wakeUp.wait(this.#backoff.next());
     }
   }
@@ -92,6 +95,7 @@ export class Supervisor {
     try {
       const life = new ConsumerLife(this.#source, this.#host);
       this.#life = life;
+      this.#joinedAt = undefined;
       life.start();
       const end = await life.ended;
       this.#host.ended();
@@ -118,8 +122,14 @@ export class Supervisor {
     }
   }
 
+  /** A consumer that joins and dies at once must not be rebuilt in a tight loop. */
+  #hasLasted(): boolean {
+    const { clock, timings } = this.#source;
+    return this.#joinedAt !== undefined && clock.monotonic() - this.#joinedAt > timings.sessionTimeoutMs;
+  }
+
   #report(end: LifeEnd): void {
-    const repeated = this.#repeats.note(`${end.cause} ${end.text}`);
+    const repeated = this.#repeats.note(end.cause === "unknown" ? end.text : end.cause);
     if (repeated === undefined) return;
     const { topic, group, logger } = this.#source;
     logger.warn({ topic, group, ...end, repeated, rebuilds: this.#rebuilds }, "the consumer ended; another is built");
