@@ -78,14 +78,14 @@ export const LIMITS = {
     default: 32 * MIB,
     min: MIB,
     max: GIB,
-    meaning: "Writes that may wait for one KV owner before the owner counts as lagging.",
+    meaning: "Writes that may wait for one KV owner; while it has more waiting, further writes wait.",
   },
   drainTimeout: {
     unit: "ms",
     default: 20 * SECOND,
     min: SECOND,
     max: 10 * MINUTE,
-    meaning: "How long a stop or a revoked partition may take to write and commit what is in flight.",
+    meaning: "How long a stop may take to write and commit what is in flight.",
   },
   sessionTimeout: {
     unit: "ms",

@@ -34,7 +34,7 @@ const DescriptorSeed = closed(
       }),
     ),
   },
-  "Which descriptor decodes the records; only with format protobuf.",
+  "Which descriptor decodes the records; only with format protobuf. Without it: the one that is built in for the kind.",
 );
 
 /** One entry of `sources`. */
