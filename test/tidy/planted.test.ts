@@ -49,7 +49,7 @@ const planted: readonly [keyof typeof CHECKS, string, string, RegExp | undefined
   ["code", "src/fleet/a.ts", "console.log(1)", /Logger/],
   ["code", "src/fleet/a.ts", "function f(a: any) {}", /unknown/],
   ["code", "test/a.ts", "const a = b as any;", /unknown/],
-  ["code", "src/fleet/a.ts", "Promise.any(a); f.any(b); const anything = 1;", undefined],
+  ["code", "src/fleet/a.ts", "Promise.any(a); f.any(b); const any = 1; g(any);", undefined],
   ["code", "test/a.ts", "a as unknown as B", /type guard/],
   ["code", "src/fleet/a.ts", "export default f;", /named export/],
   ["code", "src/fleet/a.ts", "export enum A { B }", /as const/],

@@ -83,7 +83,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "pino-pretty": [],
   tsx: ["local"],
   typescript: [],
-  vite: [],
+  vite: ["test/kv/embedded"],
 };
 
 /** Folders that import no built-in module of Node: what they need comes in as a value. */
@@ -125,7 +125,8 @@ export const CODE_BANS: readonly Ban[] = [
   { pattern: /\bMath\.random\b/, instead: "node:crypto, or a seeded generator", allowed: [...OUTSIDE] },
   { pattern: /\bprocess\.env\b/, instead: "src/config", allowed: ["src/config", "src/cli", ...OUTSIDE] },
   { pattern: /\bconsole\b/, instead: "the Logger port", allowed: ["src/cli", ...OUTSIDE] },
-  { pattern: /(?<![.\w$])any(?![\w$(:'-])/, instead: "unknown, and a check", allowed: [] },
+  // The linter finds what this misses; a variable may have the name.
+  { pattern: /\bas\s+any\b|:\s*any\s*[,;)=]|<any\b|\bany\[\]|,\s*any>/, instead: "unknown, and a check", allowed: [] },
   { pattern: /\bas\s+unknown\s+as\b/, instead: "a type guard", allowed: [] },
   {
     pattern: /\bexport\s+default\b/,
