@@ -1,20 +1,12 @@
-import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { StreamsError } from "../../errors.ts";
 import { KvFault } from "../../ports/kv-plane.ts";
 import { DirectoryInUse, type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { OWNERS, type OwnerName } from "./identity.ts";
 import type { OwnerReason } from "./protocol.ts";
 
-/** The file of an owner's directory that holds its store. */
-export const DATA_FILE = "data.mdb";
 const DIRECTORY_MODE = 0o700;
-
-/** Whether `directory` holds a store, looking at names and sizes only. @throws a system error when it cannot be looked at */
-export function hasStore(directory: string): boolean {
-  const file = join(directory, DATA_FILE);
-  return existsSync(file) && statSync(file).size > 0;
-}
 
 /** Three directories that no other process uses now. */
 export interface TakenDirectories {

@@ -1,10 +1,8 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { type RootDatabase, type RootDatabaseOptionsWithPath, open } from "lmdb";
 import { AnswerWriter } from "./answers.ts";
-import { DATA_FILE } from "./directories.ts";
 import { type Identity, decodeIdentity, encodeIdentity } from "./identity.ts";
 import type { KeyRange } from "./protocol.ts";
+import { CorruptStore, checkStoreFile } from "./store-file.ts";
 import { eachEntry } from "./wire.ts";
 
 /**
@@ -23,14 +21,12 @@ import { eachEntry } from "./wire.ts";
 const IDENTITY_KEY = Buffer.from([0]);
 const FILE_MODE = 0o600;
 
-/** The store's files are damaged. */
-export class CorruptStore extends Error {}
-
 export class Environment {
   readonly #db: RootDatabase<Buffer, Buffer>;
 
-  /** Opens or creates the store of `directory`. @throws lmdb's errors, and CorruptStore when the file is cut short. */
+  /** Opens or creates the store of `directory`. @throws lmdb's errors, and CorruptStore when the file is visibly damaged. */
   constructor(directory: string, mapSizeBytes: number) {
+    checkStoreFile(directory);
     // lmdb takes the mode, its types do not know it.
     const settings: RootDatabaseOptionsWithPath & { readonly permissionsMode: number } = {
       path: directory,
@@ -43,10 +39,6 @@ export class Environment {
       permissionsMode: FILE_MODE,
     };
     this.#db = open<Buffer, Buffer>(settings);
-    const stored = this.storedBytes();
-    const { size } = statSync(join(directory, DATA_FILE));
-    // Reading a page that the file lacks would raise SIGBUS, which ends the process and not just this owner.
-    if (stored > size) throw new CorruptStore(`${DATA_FILE} has ${size} bytes and should have ${stored}`);
   }
 
   /** Merges packed cells in one transaction and returns when it is flushed: per key the larger stored value stays. */

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { hasStore } from "./directories.ts";
 import { type Found, type OwnerVerdict, judgeFormation } from "./formation.ts";
 import { FORMAT_VERSION, type Identity, type OwnerName } from "./identity.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import type { OwnerReason } from "./protocol.ts";
+import { hasStore } from "./store-file.ts";
 
 /**
  * Looks at the three directories, makes a new deployment where `judgeFormation` finds a first start, and puts every owner

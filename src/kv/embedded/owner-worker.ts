@@ -1,7 +1,8 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { invariant } from "../../core/invariant.ts";
-import { CorruptStore, Environment } from "./environment.ts";
+import { Environment } from "./environment.ts";
 import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
+import { CorruptStore } from "./store-file.ts";
 
 /**
  * An owner's thread: the only place that touches its LMDB environment.

@@ -1,7 +1,7 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { build } from "vite";
 import { type SpawnOwner, watchWorker } from "../../../src/kv/embedded/owner-thread.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -13,14 +13,26 @@ let bundle: Promise<URL> | undefined;
  * compiler of its own. The contract test uses the real way.
  */
 export async function spawnBundled(): Promise<SpawnOwner> {
+  return spawnFrom(await bundledWorker());
+}
+
+/** The bundled file. */
+export function bundledWorker(): Promise<URL> {
   bundle ??= bundleWorker();
-  const entry = await bundle;
+  return bundle;
+}
+
+/** Threads that start from a bundled file. */
+export function spawnFrom(entry: URL): SpawnOwner {
   return (setup, events) => watchWorker(new Worker(entry, { workerData: setup }), events);
 }
 
 async function bundleWorker(): Promise<URL> {
   // Below node_modules, so that the bundle finds lmdb.
   const outDir = join(root, "node_modules", ".cache", "kv-owner-worker", `${process.pid}`);
+  process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
+  // Loaded here, because child processes import this module for the rest of it.
+  const { build } = await import("vite");
   await build({
     root,
     configFile: false,

@@ -42,7 +42,10 @@ export interface SiteOptions {
 }
 
 export function makeSite(): Site {
-  const root = mkdtempSync(join(tmpdir(), "ysearch-kv-"));
+  return siteAt(mkdtempSync(join(tmpdir(), "ysearch-kv-")));
+}
+
+export function siteAt(root: string): Site {
   const directories = [join(root, "a"), join(root, "b"), join(root, "c")] as const;
   const planes: EmbeddedPlane[] = [];
   return {

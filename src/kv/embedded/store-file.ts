@@ -1,0 +1,76 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { endianness } from "node:os";
+import { join } from "node:path";
+
+/**
+ * A look at an LMDB file by plain reading, before LMDB maps it: a page that the file lacks, or nonsense where a page number
+ * should be, raises a signal inside LMDB that ends the whole process and not just this owner.
+ *
+ * Layout (data version 2, as lmdb 3.5.6 writes it; native byte order): pages 0 and 1 are meta pages, of which the one with
+ * the larger transaction id is in force. In a meta page: magic at 24, version at 28, page size at 48, last page at 144,
+ * transaction id at 152. A test compares this with what lmdb itself reports.
+ */
+
+/** The file of an owner's directory that holds its store. */
+export const DATA_FILE = "data.mdb";
+
+const MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+const META_BYTES = 160;
+const PAGE_BYTES_MIN = 256;
+const PAGE_BYTES_MAX = 65_536;
+
+/** The store's file is damaged. */
+export class CorruptStore extends Error {}
+
+/** Whether `directory` holds a store, looking at names and sizes only. @throws a system error when it cannot be looked at */
+export function hasStore(directory: string): boolean {
+  const file = join(directory, DATA_FILE);
+  return existsSync(file) && statSync(file).size > 0;
+}
+
+/** How far the pages in use reach. */
+export interface StoreExtent {
+  readonly pageBytes: number;
+  readonly lastPage: number;
+}
+
+/**
+ * Reads the extent of the store in `directory`; undefined when there is none yet.
+ * @throws CorruptStore when the file is no store, or is shorter than its pages
+ */
+export function checkStoreFile(directory: string): StoreExtent | undefined {
+  if (!hasStore(directory) || endianness() !== "LE") return undefined;
+  const file = openSync(join(directory, DATA_FILE), "r");
+  try {
+    const { size } = fstatSync(file);
+    const first = readMeta(file, 0);
+    const second = readMeta(file, first.pageBytes);
+    const { pageBytes, lastPage } = second.transaction > first.transaction ? second : first;
+    const needed = (lastPage + 1) * pageBytes;
+    if (size < needed) throw new CorruptStore(`${DATA_FILE} has ${size} bytes and should have ${needed}`);
+    return { pageBytes, lastPage };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readMeta(file: number, position: number): StoreExtent & { readonly transaction: number } {
+  const page = Buffer.alloc(META_BYTES);
+  const read = readSync(file, page, 0, META_BYTES, position);
+  const pageBytes = page.readUInt32LE(48);
+  if (
+    read !== META_BYTES ||
+    page.readUInt32LE(24) !== MAGIC ||
+    (page.readUInt32LE(28) & 0xff) !== DATA_VERSION ||
+    pageBytes < PAGE_BYTES_MIN ||
+    pageBytes > PAGE_BYTES_MAX
+  ) {
+    throw new CorruptStore(`${DATA_FILE} has no meta page at ${position}`);
+  }
+  return {
+    pageBytes,
+    lastPage: Number(page.readBigUInt64LE(144)),
+    transaction: Number(page.readBigUInt64LE(152)),
+  };
+}
