@@ -55,7 +55,10 @@ export class EmbeddedControlStore implements ControlStore {
     });
   }
 
-  /** See the port; sorted by their UTF-8 bytes. @throws KvFault */
+  /**
+   * See the port; sorted by their UTF-8 bytes. A name whose only write has an unknown outcome may be missing now and there
+   * later: reading it by name settles that. @throws KvFault
+   */
   async list(prefix: string, limit: number = NAMES_DEFAULT): Promise<readonly string[]> {
     const present: string[] = [];
     for await (const names of listNames(this.#group, prefix, limit)) {

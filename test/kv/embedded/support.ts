@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/clock.ts";
@@ -70,4 +70,15 @@ export function siteAt(root: string): Site {
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** Takes an owner's directory away from a closed site, as a disk that is not mounted: the owner starts lost. */
+export function takeAway(site: Site, index: 0 | 1 | 2): void {
+  renameSync(site.directories[index], `${site.directories[index]}.away`);
+}
+
+/** Brings it back as it was. */
+export function bringBack(site: Site, index: 0 | 1 | 2): void {
+  rmSync(site.directories[index], { recursive: true, force: true });
+  renameSync(`${site.directories[index]}.away`, site.directories[index]);
 }
