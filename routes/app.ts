@@ -55,6 +55,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Required on every route; `routes/schema/route-guard.ts` refuses one without. */
     access?: OperationAccess;
+    /** Whether the operation demands If-Match. For the contract: the handler reads it with `readIfMatch`. */
+    ifMatch?: boolean;
   }
   interface FastifyRequest {
     /** Name of the token that the request came with; undefined without one. */

@@ -1,7 +1,10 @@
 import { StreamsError } from "../../src/errors.ts";
 import { malformed } from "./refusals.ts";
 
-const STRONG = /^"([\x21\x23-\x7e]+)"$/;
+/** One strong ETag. */
+export const ENTITY_TAG_PATTERN = '^"([\\x21\\x23-\\x7e]+)"$';
+
+const STRONG = new RegExp(ENTITY_TAG_PATTERN);
 
 /** Writes an opaque tag as a strong ETag. Characters that an ETag cannot have are percent-encoded. */
 export function entityTag(tag: string): string {

@@ -1,5 +1,8 @@
 import swagger from "@fastify/swagger";
+import { Type } from "@sinclair/typebox";
 import type { App } from "../app.ts";
+import { Closed } from "../schema/closed.ts";
+import { ENTITY_TAG_PATTERN } from "./entity-tag.ts";
 import { Problem } from "../schema/problem.ts";
 
 const DESCRIPTION = `
@@ -20,6 +23,18 @@ const TAGS = [
   { name: "documents", description: "What is stored, with the record it came from." },
   { name: "kv", description: "The owners of the KV plane." },
 ];
+
+/**
+ * Headers of an operation that demands If-Match, for the document alone: a schema that validates would have to be open,
+ * because clients send headers of their own.
+ */
+const IF_MATCH = Closed({
+  "If-Match": Type.String({
+    pattern: ENTITY_TAG_PATTERN,
+    description: "The ETag that was read. One, strong: `*` and lists are refused.",
+    examples: ['"7"'],
+  }),
+});
 
 /** Registers the generator of the OpenAPI document. Before the routes: it collects them as they are registered. */
 export async function addOpenApi(app: App, release: string): Promise<void> {
@@ -47,6 +62,10 @@ export async function addOpenApi(app: App, release: string): Promise<void> {
         },
       },
     },
+    transform: ({ schema, url, route }) => ({
+      schema: route.config?.ifMatch === true ? { ...schema, headers: IF_MATCH } : schema,
+      url,
+    }),
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === "string" ? $id : "Unnamed") },
   });
 }

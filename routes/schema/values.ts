@@ -5,15 +5,20 @@ import { Closed } from "./closed.ts";
 
 /** Names of sources, namespaces and subjects. */
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,99}$";
-/** Topic names as Kafka allows them; `.` and `..` are checked apart. */
+/** Topic names as Kafka allows them. */
 export const TOPIC_PATTERN = "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}$";
 /** A decimal offset: no sign, no leading zero. */
 export const OFFSET_PATTERN = "^(?:0|[1-9][0-9]{0,15})$";
-/** Base64 or base64url of 1 to 512 bytes, padding optional. */
-export const KEY_BASE64_PATTERN = "^[A-Za-z0-9+/_-]{2,683}={0,2}$";
+/**
+ * Base64 or base64url of 1 to 512 bytes, padding optional. The last character of a short group has no stray bits, so that
+ * one key has one spelling in each alphabet.
+ */
+export const KEY_BASE64_PATTERN =
+  "^(?!$)(?:[A-Za-z0-9+/_-]{4}){0,170}(?:[A-Za-z0-9+/_-][AQgw](?:==)?|[A-Za-z0-9+/_-]{2}[AEIMQUYcgkosw048]=?)?$";
 
 /** RFC 3339 in UTC with milliseconds, as every time is written. */
-export const TIME_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$";
+export const TIME_PATTERN =
+  "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z$";
 
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 

@@ -9,7 +9,7 @@ import { putDefinitionSchema } from "./operations.ts";
 export function putDefinition(app: App, { controlPlane }: RouteContext): void {
   app.put(
     "/v1/sources/:source/definition",
-    { schema: putDefinitionSchema, config: { access: "admin" } },
+    { schema: putDefinitionSchema, config: { access: "admin", ifMatch: true } },
     async ({ params, body, headers }, reply) => {
       const ifMatch = readIfMatch(headers["if-match"]);
       if (body.name !== params.source) {
