@@ -164,7 +164,8 @@ export const ERRORS = {
   HOST_REFUSED: {
     kind: "forbidden",
     title: "The request names a host that is not this machine",
-    remedy: "Without tokens only localhost, 127.0.0.1 and [::1] are answered; set http.tokensFile to serve other names.",
+    remedy:
+      "Without tokens only localhost, 127.0.0.1 and [::1] are answered; set http.tokensFile to serve other names.",
   },
   ORIGIN_REFUSED: {
     kind: "forbidden",

@@ -56,7 +56,11 @@ export const BindingRecord = Type.Object({
 });
 
 /** `starts/{source}/{partition}` */
-export const StartRecordSchema = Type.Object({ from: Offset, settled: Type.Boolean() });
+export const StartRecordSchema = Type.Object({
+  from: Offset,
+  before: nullable(Offset),
+  settled: Type.Boolean(),
+});
 
 /** `stops/{source}/{partition}`: null once resumed. */
 export const StopRecord = Type.Object({

@@ -27,22 +27,52 @@ export function textOf(bytes: Uint8Array, start: number, end: number): string | 
   }
 }
 
-/** Decodes a short range of ASCII; undefined at the first other byte. */
+/** Decodes a short range of ASCII; undefined where it holds anything else. */
 function asciiOf(bytes: Uint8Array, start: number, end: number): string | undefined {
+  let bits = 0;
+  for (let index = start; index < end; index += 1) bits |= bytes[index] ?? 0;
+  if (bits >= 0x80) return undefined;
   let text = "";
   let index = start;
-  for (; index + 4 <= end; index += 4) {
-    const a = bytes[index] ?? 0;
-    const b = bytes[index + 1] ?? 0;
-    const c = bytes[index + 2] ?? 0;
-    const d = bytes[index + 3] ?? 0;
-    if ((a | b | c | d) >= 0x80) return undefined;
-    text += String.fromCharCode(a, b, c, d);
+  // One call per eight characters: the engine makes each chunk in one piece.
+  for (; index + 8 <= end; index += 8) text += eightOf(bytes, index);
+  return text + fewOf(bytes, index, end - index);
+}
+
+function eightOf(bytes: Uint8Array, at: number): string {
+  return String.fromCharCode(
+    bytes[at] ?? 0,
+    bytes[at + 1] ?? 0,
+    bytes[at + 2] ?? 0,
+    bytes[at + 3] ?? 0,
+    bytes[at + 4] ?? 0,
+    bytes[at + 5] ?? 0,
+    bytes[at + 6] ?? 0,
+    bytes[at + 7] ?? 0,
+  );
+}
+
+function fewOf(bytes: Uint8Array, at: number, count: number): string {
+  const a = bytes[at] ?? 0;
+  const b = bytes[at + 1] ?? 0;
+  const c = bytes[at + 2] ?? 0;
+  const d = bytes[at + 3] ?? 0;
+  switch (count) {
+    case 0:
+      return "";
+    case 1:
+      return String.fromCharCode(a);
+    case 2:
+      return String.fromCharCode(a, b);
+    case 3:
+      return String.fromCharCode(a, b, c);
+    case 4:
+      return String.fromCharCode(a, b, c, d);
+    case 5:
+      return String.fromCharCode(a, b, c, d, bytes[at + 4] ?? 0);
+    case 6:
+      return String.fromCharCode(a, b, c, d, bytes[at + 4] ?? 0, bytes[at + 5] ?? 0);
+    default:
+      return String.fromCharCode(a, b, c, d, bytes[at + 4] ?? 0, bytes[at + 5] ?? 0, bytes[at + 6] ?? 0);
   }
-  for (; index < end; index += 1) {
-    const byte = bytes[index] ?? 0;
-    if (byte >= 0x80) return undefined;
-    text += String.fromCharCode(byte);
-  }
-  return text;
 }

@@ -3,7 +3,8 @@ import { decodeFault } from "./faults.ts";
 import type { DecodeCode } from "./faults.ts";
 import { WIRE_BYTES, WIRE_END_GROUP, WIRE_FIXED32, WIRE_FIXED64, WIRE_GROUP, WIRE_VARINT } from "./schema.ts";
 
-const NOTHING = new Uint8Array(0);
+/** A Buffer like the values that come from the broker, so that the engine sees one kind of object. */
+const NOTHING: Uint8Array = Buffer.alloc(0);
 
 /**
  * A reader of protobuf wire data (https://protobuf.dev/programming-guides/encoding/). One per decoder, reset per record:
@@ -33,7 +34,6 @@ export class Wire {
     this.bytes = bytes;
     this.pos = pos;
     this.#code = undefined;
-    this.#path = [];
   }
 
   /** Drops the record's bytes, so that an idle decoder keeps no batch alive. */
@@ -45,6 +45,7 @@ export class Wire {
     this.#code = code;
     this.#at = at;
     this.#detail = detail;
+    this.#path = [];
     return false;
   }
 
@@ -75,6 +76,35 @@ export class Wire {
 
   /** Reads a varint into {@link lo} and {@link hi}. */
   varint(end: number): boolean {
+    const { bytes, pos } = this;
+    // Up to 28 bits, far enough from the end, is what nearly all varints are.
+    if (end - pos < 4) return this.#anyVarint(end);
+    let byte = bytes[pos] ?? 0;
+    let lo = byte & 0x7f;
+    let next = pos + 1;
+    if (byte >= 0x80) {
+      byte = bytes[pos + 1] ?? 0;
+      lo |= (byte & 0x7f) << 7;
+      next = pos + 2;
+      if (byte >= 0x80) {
+        byte = bytes[pos + 2] ?? 0;
+        lo |= (byte & 0x7f) << 14;
+        next = pos + 3;
+        if (byte >= 0x80) {
+          byte = bytes[pos + 3] ?? 0;
+          if (byte >= 0x80) return this.#anyVarint(end);
+          lo |= byte << 21;
+          next = pos + 4;
+        }
+      }
+    }
+    this.lo = lo;
+    this.hi = 0;
+    this.pos = next;
+    return true;
+  }
+
+  #anyVarint(end: number): boolean {
     const { bytes } = this;
     let { pos } = this;
     if (pos >= end) return this.fail("DECODE_TRUNCATED", pos);

@@ -49,7 +49,7 @@ export class PartitionEffects {
     this.#store = new PartitionStore(context, host.partition);
   }
 
-  /** Whether anything is being written or published now. */
+  /** Whether anything is being written, published or recorded now. */
   get busy(): boolean {
     return this.#busy > 0;
   }
@@ -100,10 +100,16 @@ export class PartitionEffects {
     const from = this.#unsettledStart;
     if (from === undefined) return;
     this.#unsettledStart = undefined;
-    this.#store.settleStart(from).catch((error: unknown) => {
-      this.#unsettledStart = from;
-      this.#report(error);
-    });
+    this.#busy += 1;
+    this.#store
+      .settleStart(from)
+      .catch((error: unknown) => {
+        this.#unsettledStart = from;
+        this.#report(error);
+      })
+      .finally(() => {
+        this.#busy -= 1;
+      });
   }
 
   async #firstStart(): Promise<void> {
@@ -197,9 +203,8 @@ export class PartitionEffects {
         : ["INTERNAL", consequence.detail];
     const fresh = this.#context.errors.note(code, `partition ${this.#host.partition}: ${text}`);
     if (!fresh) return;
-    const { inForce, epoch, logger } = this.#context;
-    const ids = { source: inForce.definition.name, partition: this.#host.partition, epoch };
-    logger.warn({ ...ids, code }, text);
+    const { epoch, logger } = this.#context;
+    logger.warn({ partition: this.#host.partition, epoch, code }, text);
   }
 
   #later(attempt: number, task: () => unknown): void {

@@ -174,7 +174,6 @@ export class PartitionRunner implements EffectHost {
   }
 
   #ids() {
-    const { inForce, epoch } = this.#context;
-    return { source: inForce.definition.name, partition: this.partition, epoch };
+    return { partition: this.partition, epoch: this.#context.epoch };
   }
 }

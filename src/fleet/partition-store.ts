@@ -28,7 +28,7 @@ export class PartitionStore {
     const from =
       "at" in first ? first.at : ((await source.offsetsAt(first.timestampMs)).get(this.#partition) ?? logStart);
     const name = recordNames.start(this.#name, this.#partition);
-    await createRecord(plane.control, name, StartRecordSchema, { from, settled: false });
+    await createRecord(plane.control, name, StartRecordSchema, { from, before: null, settled: false });
   }
 
   /** A commit after the start at `from` was confirmed: from now on the commit decides. A later start record stays. @throws KvFault */
@@ -36,7 +36,7 @@ export class PartitionStore {
     const name = recordNames.start(this.#name, this.#partition);
     await updateRecord(this.#context.plane.control, name, StartRecordSchema, (present) => {
       invariant(present !== undefined, "START_RECORD_GONE", `${name} is missing`);
-      return present.from === from && !present.settled ? { from, settled: true } : present;
+      return present.from === from && !present.settled ? { ...present, settled: true } : present;
     });
   }
 

@@ -106,7 +106,7 @@ export class SourceService implements SourceEvents {
 
   /** Nothing is committed here: a commit without a read-back could hide that the topic was re-created. */
   rebalancing(): void {
-    this.parts.logger.debug({ source: this.name }, "group is rebalancing");
+    this.parts.logger.debug({}, "group is rebalancing");
   }
 
   batch(batch: RecordBatch): void {
@@ -135,14 +135,17 @@ export class SourceService implements SourceEvents {
     const runners = [...this.#runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
-    while (runners.some((runner) => runner.busy) && left() > 0) await this.#pause(20);
+    const idle = async () => {
+      while (runners.some((runner) => runner.busy) && left() > 0) await this.#pause(20);
+    };
+    await idle();
     const committing = async () => {
       while (runners.some((runner) => outstanding(runner)) && left() > 0) {
         await this.#commit();
         if (runners.some((runner) => outstanding(runner))) await this.#pause(50);
       }
     };
-    await Promise.race([committing(), this.#pause(left())]);
+    await Promise.race([committing().then(idle), this.#pause(left())]);
     await source.stop(Math.max(left(), 1_000));
     const uncommitted = runners.filter((runner) => outstanding(runner)).map((runner) => runner.partition);
     return { uncommitted };
@@ -210,7 +213,7 @@ export class SourceService implements SourceEvents {
       consequence.consequence === "hold"
         ? [consequence.cause.code, consequence.cause.text]
         : ["INTERNAL", consequence.detail];
-    if (this.parts.errors.note(code, text)) this.parts.logger.warn({ source: this.name, code }, text);
+    if (this.parts.errors.note(code, text)) this.parts.logger.warn({ code }, text);
     return text;
   }
 

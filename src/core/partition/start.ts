@@ -2,10 +2,22 @@ import type { Offset } from "../offset.ts";
 import type { Copy, Fingerprint } from "./copy.ts";
 import type { Stop } from "./stop.ts";
 
-/** Where a partition begins, written before its first fetch. It decides until a later commit is confirmed (`settled`). */
+/** Where a partition begins, written before its first fetch. It decides until a later commit is confirmed. */
 export interface StartRecord {
   readonly from: Offset;
+  /** The group's committed offset when it was written, null where there was none. */
+  readonly before: Offset | null;
+  /** Set after a later commit was confirmed. A crash may come between the two: see {@link stillDecides}. */
   readonly settled: boolean;
+}
+
+/**
+ * Whether no later commit was confirmed. A committed offset other than the one that stood when the record was written is
+ * a later one, also when the process died before it could settle the record: otherwise a start of weeks ago would decide
+ * again, and be below the log's start by then.
+ */
+function stillDecides(record: StartRecord, committed: Offset | undefined): boolean {
+  return !record.settled && (committed ?? null) === record.before;
 }
 
 /** All that the decision at I5 looks at. */
@@ -40,7 +52,7 @@ export function decideStart(facts: StartFacts): StartDecision {
   const { startRecord, committed, copy, bounds } = facts;
   const anotherLog = contradiction(facts);
   if (anotherLog !== undefined) return { decision: "stop", stop: anotherLog };
-  if (startRecord !== undefined && !startRecord.settled) return within(startRecord.from, bounds);
+  if (startRecord !== undefined && stillDecides(startRecord, committed)) return within(startRecord.from, bounds);
   if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
   if (copy === undefined) {
     return halt("KV_COPY_MISSING", `committed offset ${committed} without a copy`, committed, bounds);
