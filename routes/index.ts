@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
 import { registerDocuments } from "./documents/index.ts";
+import { Connections } from "./edge/connections.ts";
 import { replyWithProblem } from "./edge/error-reply.ts";
-import { addHooks } from "./edge/hooks.ts";
+import { addHooks, endConnectionsOnClose } from "./edge/hooks.ts";
 import { KnownPaths } from "./edge/known-paths.ts";
 import { addOpenApi } from "./edge/open-api.ts";
 import { queryFields } from "./edge/query-string.ts";
@@ -34,7 +35,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
 /** The app without routes: what every route is checked by and runs behind. Exported for tests of the edge itself. */
 export async function buildEdge(options: AppOptions): Promise<App> {
   const limits = completeLimits(options.limits ?? {});
-  const app: App = Fastify(fastifyOptions(options, limits));
+  const connections = new Connections();
+  const app: App = Fastify(fastifyOptions(options, limits, connections));
   const paths = new KnownPaths();
   app.addHook("onRoute", (route) => {
     guardRoute(route);
@@ -44,6 +46,7 @@ export async function buildEdge(options: AppOptions): Promise<App> {
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
   await addOpenApi(app, options.release);
   addHooks(app, options.access, paths, limits.requestBodyDepth);
+  endConnectionsOnClose(app, connections);
   return app;
 }
 
@@ -59,9 +62,9 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerKv(app, context);
 }
 
-function fastifyOptions(options: AppOptions, limits: HttpLimits) {
+function fastifyOptions(options: AppOptions, limits: HttpLimits, connections: Connections) {
   return {
-    serverFactory: serverFactory(limits, options.logger, options.https),
+    serverFactory: serverFactory(limits, options.logger, options.https, connections),
     loggerInstance: options.logger,
     // Fastify's own request lines would carry addresses, and with them document ids.
     logController: new LogController({ disableRequestLogging: true }),

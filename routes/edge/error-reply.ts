@@ -9,9 +9,9 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   const { status, headers, body } = problemReply(failure, request.id);
   const note = { requestId: request.id, method: request.method, route: request.routeOptions.url, code: failure.code };
   if (failure.code === "INTERNAL")
-    request.log.error({ ...note, err: failure.cause }, "a request failed for a fault of ours");
+    request.log.error({ ...note, err: failure.cause ?? failure }, "a request failed for a fault of ours");
   else if (statusOf(failure.code) >= 500)
-    request.log.warn({ ...note, err: failure.cause }, "a request could not be answered now");
+    request.log.warn({ ...note, err: failure.cause ?? failure }, "a request could not be answered now");
   else request.log.debug(note, "a request was refused");
   // A body that was not read would be taken for the next request.
   if (!request.raw.complete) reply.header("connection", "close");

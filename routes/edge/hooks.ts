@@ -1,9 +1,26 @@
 import type { Access } from "../../src/access/index.ts";
 import type { App } from "../app.ts";
+import type { Connections } from "./connections.ts";
 import { replyWithProblem } from "./error-reply.ts";
 import { passGate } from "./gate.ts";
 import { readJsonBody } from "./json-body.ts";
 import type { KnownPaths } from "./known-paths.ts";
+
+/**
+ * Ends each connection when the app closes: idle ones at once, the others with the answer that is under way. Without the
+ * latter, closing waits for the keep-alive time-out: (1) a request comes on a connection; (2) close begins, idle
+ * connections are ended, this one is not idle; (3) the answer goes out as keep-alive; (4) nobody ends the connection.
+ */
+export function endConnectionsOnClose(app: App, connections: Connections): void {
+  let closing = false;
+  app.addHook("preClose", async () => {
+    closing = true;
+    connections.endIdle();
+  });
+  app.addHook("onSend", async (_request, reply) => {
+    if (closing) reply.header("connection", "close");
+  });
+}
 
 /** Puts the gate before every route, reads bodies strictly, and answers every failure as a problem. */
 export function addHooks(app: App, access: Access, paths: KnownPaths, bodyDepth: number): void {

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger, FastifyServerFactory } from "fastify";
 import { StreamsError } from "../../src/errors.ts";
 import { CONNECTION_CHECK_MS, type HttpLimits } from "../limits.ts";
+import type { Connections } from "./connections.ts";
 import { type ProblemReply, problemReply } from "./problem-document.ts";
 import { malformed } from "./refusals.ts";
 
@@ -16,6 +17,7 @@ export function serverFactory(
   limits: HttpLimits,
   logger: FastifyBaseLogger,
   tls: TlsOptions | undefined,
+  connections: Connections,
 ): FastifyServerFactory {
   const options = {
     maxHeaderSize: limits.headerBytes,
@@ -28,16 +30,14 @@ export function serverFactory(
   };
   return (handler) => {
     const server: Server =
-      tls === undefined ? createServer(options, handler) : createTlsServer({ ...tls, ...options }, handler);
+      tls === undefined
+        ? createServer(options, handler)
+        : createTlsServer({ ...tls, ...options, handshakeTimeout: limits.headersTimeoutMs }, handler);
     server.maxConnections = limits.connectionsMax;
-    const busy = new WeakSet<Duplex>();
-    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-      busy.add(request.socket);
-      response.once("close", () => busy.delete(request.socket));
-    });
+    connections.watch(server, tls !== undefined);
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
       // An answer may be on its way: a second status line in the middle of it would be read as its body.
-      if (busy.has(socket)) socket.destroy();
+      if (connections.isBusy(socket)) socket.destroy();
       else answerBrokenRequest(error, socket, logger);
     });
     server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
