@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
-import { expectedBody } from "../feed/articles.ts";
+import { type FeedArticle, expectedBody } from "../feed/articles.ts";
 import type { Expectation } from "../feed/plan.ts";
 
 interface LagBody {
@@ -47,22 +47,31 @@ async function measuredAt(url: string, source: string): Promise<number> {
   return Math.min(...body.partitions.map((partition) => Date.parse(partition.measuredAt)));
 }
 
+/** Requests under way at the same time while comparing. */
+const COMPARING = 16;
+
 /** Compares every expected article with what the service answers. Returns what differs, one line each. */
 export async function differingArticles(url: string, namespace: string, expected: Expectation): Promise<string[]> {
+  const left = expected.entries();
   const differing: string[] = [];
-  for (const [id, article] of expected) {
-    const response = await request(`${url}/v1/documents/${namespace}/${encodeURIComponent(id)}`);
-    const body = (await response.body.json()) as {
-      readonly code?: string;
-      readonly body?: { readonly value: unknown };
-    };
-    if (article === undefined) {
-      if (body.code !== "DOCUMENT_DELETED") differing.push(`${id}: deleted, but answered ${response.statusCode}`);
-    } else if (response.statusCode !== 200) {
-      differing.push(`${id}: expected ${article.title}, answered ${response.statusCode} ${body.code ?? ""}`);
-    } else if (!isDeepStrictEqual(body.body?.value, expectedBody(article))) {
-      differing.push(`${id}: expected ${article.title}, answered something else`);
+  const worker = async () => {
+    for (const [id, article] of left) {
+      const difference = await differenceOf(`${url}/v1/documents/${namespace}/${encodeURIComponent(id)}`, article);
+      if (difference !== undefined) differing.push(`${id}: ${difference}`);
     }
+  };
+  await Promise.all(Array.from({ length: COMPARING }, worker));
+  return differing.toSorted();
+}
+
+async function differenceOf(url: string, article: FeedArticle | undefined): Promise<string | undefined> {
+  const { statusCode, body: stream } = await request(url);
+  const body = (await stream.json()) as { readonly code?: string; readonly body?: { readonly value: unknown } };
+  if (article === undefined) {
+    return body.code === "DOCUMENT_DELETED" ? undefined : `was deleted, but answered ${statusCode}`;
   }
-  return differing;
+  if (statusCode !== 200) return `expected ${article.title}, answered ${statusCode} ${body.code ?? ""}`;
+  return isDeepStrictEqual(body.body?.value, expectedBody(article))
+    ? undefined
+    : `expected ${article.title}, answered something else`;
 }
