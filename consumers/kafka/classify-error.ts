@@ -4,48 +4,52 @@ const TEXT_MAX = 300;
 const CAUSES_MAX = 8;
 
 /** By the protocol's error name (kafkajs calls it `type`). */
-const BY_TYPE: Readonly<Record<string, SourceFaultCode>> = {
-  UNKNOWN_TOPIC_OR_PARTITION: "topic-missing",
-  INVALID_TOPIC_EXCEPTION: "topic-missing",
-  LEADER_NOT_AVAILABLE: "leaderless",
-  NOT_LEADER_FOR_PARTITION: "leaderless",
-  REPLICA_NOT_AVAILABLE: "leaderless",
-  TOPIC_AUTHORIZATION_FAILED: "not-authorized",
-  GROUP_AUTHORIZATION_FAILED: "not-authorized",
-  CLUSTER_AUTHORIZATION_FAILED: "not-authorized",
-  SECURITY_DISABLED: "not-authorized",
-  UNSUPPORTED_SASL_MECHANISM: "authentication-failed",
-  ILLEGAL_SASL_STATE: "authentication-failed",
-  SASL_AUTHENTICATION_FAILED: "authentication-failed",
-  GROUP_LOAD_IN_PROGRESS: "group-unavailable",
-  GROUP_COORDINATOR_NOT_AVAILABLE: "group-unavailable",
-  NOT_COORDINATOR_FOR_GROUP: "group-unavailable",
-  INCONSISTENT_GROUP_PROTOCOL: "group-unavailable",
-  GROUP_MAX_SIZE_REACHED: "group-unavailable",
-  ILLEGAL_GENERATION: "fenced",
-  UNKNOWN_MEMBER_ID: "fenced",
-  REBALANCE_IN_PROGRESS: "fenced",
-  FENCED_INSTANCE_ID: "fenced",
-  REQUEST_TIMED_OUT: "timeout",
-  BROKER_NOT_AVAILABLE: "broker-unreachable",
-  NETWORK_EXCEPTION: "broker-unreachable",
-  NOT_CONTROLLER: "broker-unreachable",
-  NOT_ENOUGH_REPLICAS: "leaderless",
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND: "leaderless",
-};
+const BY_TYPE: ReadonlyMap<string, SourceFaultCode> = new Map(
+  Object.entries({
+    UNKNOWN_TOPIC_OR_PARTITION: "topic-missing",
+    INVALID_TOPIC_EXCEPTION: "topic-missing",
+    LEADER_NOT_AVAILABLE: "leaderless",
+    NOT_LEADER_FOR_PARTITION: "leaderless",
+    REPLICA_NOT_AVAILABLE: "leaderless",
+    TOPIC_AUTHORIZATION_FAILED: "not-authorized",
+    GROUP_AUTHORIZATION_FAILED: "not-authorized",
+    CLUSTER_AUTHORIZATION_FAILED: "not-authorized",
+    SECURITY_DISABLED: "not-authorized",
+    UNSUPPORTED_SASL_MECHANISM: "authentication-failed",
+    ILLEGAL_SASL_STATE: "authentication-failed",
+    SASL_AUTHENTICATION_FAILED: "authentication-failed",
+    GROUP_LOAD_IN_PROGRESS: "group-unavailable",
+    GROUP_COORDINATOR_NOT_AVAILABLE: "group-unavailable",
+    NOT_COORDINATOR_FOR_GROUP: "group-unavailable",
+    INCONSISTENT_GROUP_PROTOCOL: "group-unavailable",
+    GROUP_MAX_SIZE_REACHED: "group-unavailable",
+    ILLEGAL_GENERATION: "fenced",
+    UNKNOWN_MEMBER_ID: "fenced",
+    REBALANCE_IN_PROGRESS: "fenced",
+    FENCED_INSTANCE_ID: "fenced",
+    REQUEST_TIMED_OUT: "timeout",
+    BROKER_NOT_AVAILABLE: "broker-unreachable",
+    NETWORK_EXCEPTION: "broker-unreachable",
+    NOT_CONTROLLER: "broker-unreachable",
+    NOT_ENOUGH_REPLICAS: "leaderless",
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND: "leaderless",
+  }),
+);
 
 /** By kafkajs' own error names, for what did not come from the broker. */
-const BY_NAME: Readonly<Record<string, SourceFaultCode>> = {
-  KafkaJSSASLAuthenticationError: "authentication-failed",
-  KafkaJSGroupCoordinatorNotFound: "group-unavailable",
-  KafkaJSRequestTimeoutError: "timeout",
-  KafkaJSTimeout: "timeout",
-  KafkaJSLockTimeout: "timeout",
-  KafkaJSConnectionError: "broker-unreachable",
-  KafkaJSConnectionClosedError: "broker-unreachable",
-  KafkaJSBrokerNotFound: "broker-unreachable",
-  KafkaJSNoBrokerAvailableError: "broker-unreachable",
-};
+const BY_NAME: ReadonlyMap<string, SourceFaultCode> = new Map(
+  Object.entries({
+    KafkaJSSASLAuthenticationError: "authentication-failed",
+    KafkaJSGroupCoordinatorNotFound: "group-unavailable",
+    KafkaJSRequestTimeoutError: "timeout",
+    KafkaJSTimeout: "timeout",
+    KafkaJSLockTimeout: "timeout",
+    KafkaJSConnectionError: "broker-unreachable",
+    KafkaJSConnectionClosedError: "broker-unreachable",
+    KafkaJSBrokerNotFound: "broker-unreachable",
+    KafkaJSNoBrokerAvailableError: "broker-unreachable",
+  }),
+);
 
 /** What an error of kafkajs or of the network means, with a short text for people. */
 export interface ClassifiedError {
@@ -65,9 +69,9 @@ export function classifyError(error: unknown): ClassifiedError {
   let type: string | undefined;
   for (const cause of causesOf(error)) {
     const causeType = textOf(cause, "type");
-    const code = (causeType && BY_TYPE[causeType]) ?? BY_NAME[textOf(cause, "name") ?? ""];
+    const code = BY_TYPE.get(causeType ?? "") ?? BY_NAME.get(textOf(cause, "name") ?? "");
     if (causeType !== undefined) type = causeType;
-    if (code !== undefined && code !== "") found = code;
+    if (code !== undefined) found = code;
   }
   return { code: found ?? "unknown", text: describe(error), type };
 }

@@ -42,10 +42,19 @@ function guardFetch(): void {
     }
     const generation = this.offsetManager;
     const batches = await original.call(this, nodeId);
-    const owned = consumer === undefined ? await Promise.all(batches.map(toStockBatch)) : batches;
+    const owned = consumer === undefined ? await Promise.all(batches.map(toStockBatch)) : sound(batches, consumer);
     if (generation !== null) for (const batch of owned) fetchedUnder.set(batch, generation);
     return owned;
   };
+}
+
+/** The batches without those of partitions that the broker could not read: their consumer is told. */
+function sound(batches: readonly StockBatch[], consumer: GuardedConsumer): StockBatch[] {
+  return batches.filter(({ partition, rawMessages }) => {
+    const errorCode = rawMessages instanceof FetchedRecords ? rawMessages.response.errorCode : 0;
+    if (errorCode !== 0) consumer.partitionError(partition, errorCode);
+    return errorCode === 0;
+  });
 }
 
 /** How often a loop in which everything is paused still takes kafkajs' way, which refreshes the metadata. */

@@ -4,7 +4,23 @@ import { loadFunctions, requireFile } from "./pin.ts";
 
 interface ResponseModule {
   decode: (bytes: Buffer) => Promise<object>;
+  parse: (response: object) => Promise<object>;
 }
+
+interface FetchResponse {
+  readonly responses: ReadonlyArray<{ readonly partitions: readonly PartitionFields[] }>;
+}
+
+interface PartitionFields {
+  readonly errorCode: number;
+}
+
+/**
+ * Errors of one partition that neither a refresh of the metadata nor a rejoin heals: an unexpected error of the broker
+ * (−1), a corrupt log (2), a replica away (9), a disk error (56), a compression it cannot read (76), a high watermark
+ * that is not known yet (78).
+ */
+const OF_ONE_PARTITION = new Set([-1, 2, 9, 56, 76, 78]);
 
 /** Fetch response versions that carry record batches, and the digest of the file that decodes each. */
 const VERSIONS: ReadonlyArray<readonly [version: number, digest: string]> = [
@@ -20,19 +36,39 @@ const VERSIONS: ReadonlyArray<readonly [version: number, digest: string]> = [
 
 /**
  * G5, first half. Published behaviour: an object of a dozen fields per record; a damaged, oversized or unknown batch
- * of one partition throws away the whole response and kills the consumer. Guarded: the response's records stay bytes
- * (see {@link FetchedRecords}), and whoever owns the partition decodes them.
+ * of one partition, and any error of one, throws away the whole response and in the end kills the consumer. Guarded: the
+ * response's records stay bytes (see {@link FetchedRecords}), and whoever owns the partition decodes them; an error that
+ * concerns one partition alone stays with it.
  *
- * Only the `decode` of the exported objects is replaced: kafkajs looks it up there at each response, so that it does
- * not matter what was loaded before.
+ * Only members of the exported objects are replaced: kafkajs looks them up there at each response, so that it does not
+ * matter what was loaded before.
  */
 export function guardFetchResponse(): void {
   for (const [version, digest] of VERSIONS) {
     const path = `src/protocol/requests/fetch/v${version}/response.js`;
     requireFile(path, digest);
-    const response = loadFunctions<ResponseModule>(path, ["decode"]);
+    const response = loadFunctions<ResponseModule>(path, ["decode", "parse"]);
+    const original = response.parse;
     response.decode = async (bytes) => decodeFetchResponse(bytes, version);
+    response.parse = async (data) => {
+      await original(withoutPartitionErrors(data));
+      return data;
+    };
   }
+}
+
+/** For kafkajs' check, which throws the first error of any partition and with it the records of all the others. */
+function withoutPartitionErrors(data: object): object {
+  if (!isFetchResponse(data)) return data;
+  const responses = data.responses.map((topic) => ({
+    ...topic,
+    partitions: topic.partitions.filter(({ errorCode }) => !OF_ONE_PARTITION.has(errorCode)),
+  }));
+  return { ...data, responses };
+}
+
+function isFetchResponse(data: object): data is FetchResponse {
+  return "responses" in data && Array.isArray(data.responses);
 }
 
 /**
@@ -67,6 +103,7 @@ function decodePartition(reader: ResponseReader, version: number): object {
   const preferredReadReplica = version >= 11 ? reader.int32() : -1;
   const response: PartitionResponse = {
     partition,
+    errorCode,
     bytes: reader.bytes(),
     highWatermark: Number(highWatermark),
     lastStableOffset: Number(lastStableOffset),

@@ -4,6 +4,8 @@ import type { AbortedTransaction } from "../records/aborted.ts";
 export interface FetchedPartition {
   readonly partition: number;
   readonly position: number;
+  /** The broker's error for this partition alone; 0 is none. */
+  readonly errorCode: number;
   readonly bytes: Buffer;
   readonly highWatermark: number;
   /** −1 where the broker did not say. */

@@ -12,6 +12,8 @@ export interface GuardedConsumer {
   outOfRange(partition: number, position: Offset): void;
   /** Bytes of one partition, fetched under the present generation. */
   fetched(partition: FetchedPartition, group: ConsumerGroupInternals): void;
+  /** The broker could not read this partition now, for a reason that is the partition's own. */
+  partitionError(partition: number, errorCode: number): void;
   /** A batch of an earlier generation was thrown away. */
   staleBatch(partition: number): void;
 }

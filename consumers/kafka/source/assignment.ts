@@ -32,6 +32,8 @@ type ReaderState = "waiting" | "reading" | "paused" | "faulted";
 
 interface Reader {
   state: ReaderState;
+  /** Not fetched for a while because the broker could not read it; beside `state`, which its owner decides. */
+  held: boolean;
   /** Position that the next batch has to be fetched at. */
   expected: Offset;
 }
@@ -61,7 +63,7 @@ export class AssignmentEpoch {
     this.#sink = parts.sink;
     this.#limits = parts.limits;
     this.#counts = parts.counts;
-    for (const partition of partitions) this.#readers.set(partition, { state: "waiting", expected: -1 });
+    for (const partition of partitions) this.#readers.set(partition, { state: "waiting", held: false, expected: -1 });
     parts.steering.pause(partitions);
   }
 
@@ -85,7 +87,7 @@ export class AssignmentEpoch {
     reader.state = "reading";
     reader.expected = position;
     this.#steering.seek(partition, position);
-    this.#steering.resume([partition]);
+    this.#fetch(partition, reader);
   }
 
   pause(partition: number): void {
@@ -99,7 +101,23 @@ export class AssignmentEpoch {
     const reader = this.#readers.get(partition);
     if (reader?.state !== "paused") return;
     reader.state = "reading";
-    this.#steering.resume([partition]);
+    this.#fetch(partition, reader);
+  }
+
+  /** Stops fetching a partition that is being read, until {@link release}. False when there is nothing to stop. */
+  hold(partition: number): boolean {
+    const reader = this.#readers.get(partition);
+    if (reader?.state !== "reading" || reader.held) return false;
+    reader.held = true;
+    this.#steering.pause([partition]);
+    return true;
+  }
+
+  release(partition: number): void {
+    const reader = this.#readers.get(partition);
+    if (reader === undefined) return;
+    reader.held = false;
+    if (reader.state === "reading") this.#fetch(partition, reader);
   }
 
   /**
@@ -134,10 +152,14 @@ export class AssignmentEpoch {
     if (position !== at) {
       // An answer to a fetch from before a seek: the partition is read from where it should be.
       this.#steering.seek(partition, at);
-      this.#steering.resume([partition]);
+      this.#fetch(partition, reader);
       return;
     }
     this.#fail(partition, reader, { code: "out-of-range", text: `offset ${at} is not in the log`, position: at });
+  }
+
+  #fetch(partition: number, reader: Reader): void {
+    if (!reader.held) this.#steering.resume([partition]);
   }
 
   #fail(partition: number, reader: Reader, fault: Pick<FetchFault, "code" | "text" | "position">): void {

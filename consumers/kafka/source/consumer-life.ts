@@ -21,6 +21,7 @@ export interface LifeListener {
   attach(group: ConsumerGroupInternals): void;
   fetched(fetched: FetchedPartition, group: ConsumerGroupInternals): void;
   outOfRange(partition: number, position: Offset): void;
+  partitionError(partition: number, errorCode: number): void;
   staleBatch(partition: number): void;
 }
 
@@ -44,7 +45,9 @@ export class ConsumerLife implements Steering {
   readonly #gate: SocketGate;
   readonly #consumer: Consumer;
   readonly #wakeUp: WakeUp;
-  #finish: (end: LifeEnd) => void = () => undefined;
+  #resolve: (end: LifeEnd) => void = () => undefined;
+  /** From the first reason to end on: whatever kafkajs still says is not passed on. */
+  #over = false;
   #group: ConsumerGroupInternals | undefined;
   #running: Promise<void> | undefined;
   #lastSign: number;
@@ -62,7 +65,7 @@ export class ConsumerLife implements Steering {
     this.#wakeUp = new WakeUp(source.clock);
     this.#lastSign = source.clock.monotonic();
     this.ended = new Promise((resolve) => {
-      this.#finish = resolve;
+      this.#resolve = resolve;
     });
     swallowDisconnectErrors(cluster);
     registerConsumer(cluster, this.#guarded());
@@ -113,6 +116,11 @@ export class ConsumerLife implements Steering {
     this.#wakeUp.wake();
   }
 
+  #finish(end: LifeEnd): void {
+    this.#over = true;
+    this.#resolve(end);
+  }
+
   /** kafkajs throws while no run is active. Whatever was wanted is then decided anew at the next join. */
   #steer(action: () => void): void {
     try {
@@ -152,11 +160,14 @@ export class ConsumerLife implements Steering {
     this.#consumer.on(events.FETCH, sign);
     this.#consumer.on(events.REBALANCING, () => {
       sign();
-      this.#listener.rebalancing();
+      if (!this.#over) this.#listener.rebalancing();
     });
     this.#consumer.on(events.GROUP_JOIN, ({ payload }) => {
       sign();
-      this.#listener.joined(payload.memberId, payload.memberAssignment[this.#source.topic] ?? []);
+      const partitions = payload.memberAssignment[this.#source.topic] ?? [];
+      // A join that completes while this life is being closed: nothing may be fetched before it has left again.
+      if (this.#over) this.pause(partitions);
+      else this.#listener.joined(payload.memberId, partitions);
     });
     this.#consumer.on(events.CRASH, ({ payload }) => this.#finish(endOf(payload.error)));
   }
@@ -181,11 +192,18 @@ export class ConsumerLife implements Steering {
     return {
       attach: (group) => {
         this.#group = group;
-        listener.attach(group);
+        if (!this.#over) listener.attach(group);
       },
       untilWoken: (waitMs) => this.#wakeUp.wait(waitMs),
-      outOfRange: (partition, position) => listener.outOfRange(partition, position),
-      fetched: (fetched, group) => listener.fetched(fetched, group),
+      outOfRange: (partition, position) => {
+        if (!this.#over) listener.outOfRange(partition, position);
+      },
+      fetched: (fetched, group) => {
+        if (!this.#over) listener.fetched(fetched, group);
+      },
+      partitionError: (partition, errorCode) => {
+        if (!this.#over) listener.partitionError(partition, errorCode);
+      },
       staleBatch: (partition) => listener.staleBatch(partition),
     };
   }

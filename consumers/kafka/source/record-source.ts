@@ -8,11 +8,15 @@ import type {
   TopicRetention,
 } from "../../../src/ports/record-source.ts";
 import { classifyError } from "../classify-error.ts";
+import { Repeats } from "../client/repeats.ts";
 import type { ResolvedSource } from "../options.ts";
 import { AssignmentEpoch, type AssignmentCounts } from "./assignment.ts";
 import { commitWatermarks } from "./commit.ts";
 import { Probe } from "./probe.ts";
 import { Supervisor, type SupervisorHost } from "./supervisor.ts";
+
+/** How long a partition that the broker could not read is left alone. */
+const PARTITION_ERROR_MS = 1_000;
 
 /** The record source over kafkajs: the port's events on one side, a supervised consumer and a probe on the other. */
 export class KafkaRecordSource implements RecordSource {
@@ -20,6 +24,7 @@ export class KafkaRecordSource implements RecordSource {
   readonly #probe: Probe;
   readonly #supervisor: Supervisor;
   readonly #counts: AssignmentCounts = { mispositioned: 0, stale: 0 };
+  readonly #repeats: Repeats;
   #events: SourceEvents | undefined;
   #epoch = 0;
   #current: AssignmentEpoch | undefined;
@@ -29,6 +34,7 @@ export class KafkaRecordSource implements RecordSource {
   constructor(source: ResolvedSource) {
     this.#source = source;
     this.#probe = new Probe(source);
+    this.#repeats = new Repeats(source.clock);
     this.#supervisor = new Supervisor(source, this.#host());
   }
 
@@ -111,6 +117,7 @@ export class KafkaRecordSource implements RecordSource {
       attach: (group) => group.offsetManager !== null && this.#current?.attach(group.offsetManager),
       fetched: (fetched, group) => this.#safely(() => this.#current?.fetched(fetched, topic, group)),
       outOfRange: (partition, position) => this.#safely(() => this.#current?.outOfRange(partition, position)),
+      partitionError: (partition, errorCode) => this.#safely(() => this.#partitionError(partition, errorCode)),
       staleBatch: () => {
         this.#counts.stale += 1;
       },
@@ -143,6 +150,20 @@ export class KafkaRecordSource implements RecordSource {
     this.#source.onMemberId?.(memberId);
     this.#supervisor.joined();
     this.#emit((events) => events.assigned({ epoch: current.epoch, partitions: current.partitions }));
+  }
+
+  /**
+   * A fault of the broker's, so the partition is held: asked again after a while instead of at once, since an answer
+   * with an error does not wait for data and the loop of its siblings would spin.
+   */
+  #partitionError(partition: number, errorCode: number): void {
+    const { topic, clock, logger } = this.#source;
+    const current = this.#current;
+    if (current === undefined || !current.hold(partition)) return;
+    const repeated = this.#repeats.note(`${partition} ${errorCode}`);
+    if (repeated !== undefined)
+      logger.warn({ topic, partition, errorCode, repeated }, "the broker cannot read a partition");
+    clock.after(PARTITION_ERROR_MS, () => this.#safely(() => current === this.#current && current.release(partition)));
   }
 
   #revoke(): void {

@@ -39,6 +39,7 @@ function consumerStub(changes: Partial<GuardedConsumer> = {}): GuardedConsumer {
     untilWoken: async () => undefined,
     outOfRange: () => undefined,
     fetched: () => undefined,
+    partitionError: () => undefined,
     staleBatch: () => undefined,
     ...changes,
   };
@@ -262,6 +263,19 @@ describe("fetch responses (G5)", () => {
     expect(JSON.parse(JSON.stringify(decodeFetchResponse(bytes, 11)))).toEqual(JSON.parse(output));
   });
 
+  it("leaves an error of one partition to that partition, and throws the others as published", async () => {
+    const { parse } = internal("src/protocol/requests/fetch/v11/response.js") as {
+      parse: (data: object) => Promise<object>;
+    };
+    const answer = async (...errors: number[]): Promise<object> =>
+      parse({
+        responses: [{ topicName: "t", partitions: errors.map((errorCode, partition) => ({ partition, errorCode })) }],
+      });
+    expect(await answer(0, 56, -1, 2, 78)).toMatchObject({ responses: [{ partitions: { length: 5 } }] });
+    await expect(answer(56, 1)).rejects.toMatchObject({ name: "KafkaJSOffsetOutOfRange", partition: 1 });
+    await expect(answer(0, 6)).rejects.toMatchObject({ type: "NOT_LEADER_FOR_PARTITION" });
+  });
+
   it("refuses a response that is cut", () => {
     const whole = response(11, craft({ base: 0, records: numbered(0, 1) }));
     for (const length of [0, 3, 9, 20, whole.length - 1]) {
@@ -273,7 +287,7 @@ describe("fetch responses (G5)", () => {
 describe("generations (G6)", () => {
   const topics = [{ topic: "t", partitions: [0] }];
 
-  async function fetchOnce(consumer: GuardedConsumer | undefined) {
+  async function fetchOnce(consumer: GuardedConsumer | undefined, errorCode = 0) {
     const first = {
       memberAssignment: { t: [0] },
       committedOffsets: () => ({ t: {} }),
@@ -283,13 +297,14 @@ describe("generations (G6)", () => {
     const records = new FetchedRecords(
       {
         partition: 0,
+        errorCode,
         bytes: craft({ base: 5, records: numbered(5, 2) }),
         highWatermark: 7,
         lastStableOffset: 7,
         logStart: 0,
         aborted: [],
       },
-      { partition: 0, errorCode: 0, highWatermark: "7", lastStableOffset: "7", abortedTransactions: [] },
+      { partition: 0, errorCode, highWatermark: "7", lastStableOffset: "7", abortedTransactions: [] },
     );
     const cluster = {
       disconnect: async () => undefined,
@@ -333,6 +348,14 @@ describe("generations (G6)", () => {
     group.offsetManager = {};
     await call("src/consumer/runner.js", "handleBatch", runner(group, []), batch);
     expect([seen.length, stale]).toEqual([1, [0]]);
+  });
+
+  it("tells the consumer of a partition that the broker cannot read", async () => {
+    const errors: number[][] = [];
+    const consumer = consumerStub({ partitionError: (partition, errorCode) => errors.push([partition, errorCode]) });
+    expect((await fetchOnce(consumer, 56)).batch).toBeUndefined();
+    expect(errors).toEqual([[0, 56]]);
+    await expect(fetchOnce(undefined, 56)).rejects.toMatchObject({ type: "KAFKA_STORAGE_ERROR" });
   });
 
   it("leaves a consumer that is not ours with kafkajs' own batches", async () => {
