@@ -26,6 +26,9 @@ import { DocumentReader } from "./queries/document-queries.ts";
 import { SourceReader } from "./queries/source-queries.ts";
 import { createMetrics } from "./telemetry/metrics.ts";
 
+/** A client that does not read its answer may hold a closing connection this long. */
+const CONNECTIONS_MS = 5_000;
+
 /** Everything that runs, and how it ends. */
 export interface Service {
   readonly app: App;
@@ -63,7 +66,9 @@ export async function wire(config: StreamsConfig, logger: Logger, release: strin
   });
   const close = async (drainMs: number) => {
     const uncommitted = await fleet.drain(drainMs);
+    const cancel = systemClock.after(CONNECTIONS_MS, () => app.server.closeAllConnections());
     await app.close();
+    cancel();
     await plane.close();
     return uncommitted;
   };

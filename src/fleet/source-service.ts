@@ -16,6 +16,9 @@ import type { RunnerCounts } from "./partition-effects.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { RunnerContext } from "./runner-context.ts";
 
+/** Leaving the group gets at least this long, also when draining took all the time there was. */
+const CLOSE_MS_MIN = 1_000;
+
 /** What a source service is made of; everything that one assignment adds is left out. */
 export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "inForce"> {
   readonly inForce: InForce;
@@ -128,7 +131,7 @@ export class SourceService implements SourceEvents {
    * `deadlineMs`. What did not make it is read again by whoever comes next. Never rejects.
    */
   async drain(deadlineMs: number): Promise<DrainResult> {
-    const { clock, source } = this.parts;
+    const { clock, source, letters } = this.parts;
     const until = clock.monotonic() + deadlineMs;
     this.#phase = "draining";
     for (const cancel of this.#timers) cancel();
@@ -146,7 +149,8 @@ export class SourceService implements SourceEvents {
       }
     };
     await Promise.race([committing().then(idle), this.#pause(left())]);
-    await source.stop(Math.max(left(), 1_000));
+    const closing = Math.max(left(), CLOSE_MS_MIN);
+    await Promise.all([source.stop(closing), letters.close(closing)]);
     const uncommitted = runners.filter((runner) => outstanding(runner)).map((runner) => runner.partition);
     return { uncommitted };
   }

@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { request } from "undici";
 
 /** A GET, parsed. */
-export async function getJson<T>(url: string): Promise<{ readonly status: number; readonly body: T }> {
+export async function getJson(url: string): Promise<{ readonly status: number; readonly body: unknown }> {
   const response = await request(url);
-  return { status: response.statusCode, body: (await response.body.json()) as T };
+  return { status: response.statusCode, body: await response.body.json() };
 }
 
 /** Asks again until `accept` says yes. @throws Error with the last answer after `deadlineMs` */
@@ -28,8 +28,6 @@ export interface PartitionBody {
 }
 
 export async function getPartitions(url: string, source = "articles"): Promise<readonly PartitionBody[]> {
-  const { body } = await getJson<{ readonly partitions: readonly PartitionBody[] }>(
-    `${url}/v1/sources/${source}/partitions`,
-  );
-  return body.partitions;
+  const { body } = await getJson(`${url}/v1/sources/${source}/partitions`);
+  return (body as { readonly partitions: readonly PartitionBody[] }).partitions;
 }
