@@ -32,7 +32,7 @@ export interface BatchHeader {
   readonly baseTimestampMs: number;
   /** Set where the broker stamped the batch: the one timestamp of all its records. */
   readonly appendTimestampMs: number | undefined;
-  /** −1 for a producer without an id. */
+  /** Read for transactional and control batches alone; −1 for all others. */
   readonly producerId: bigint;
   readonly transactional: boolean;
   readonly control: boolean;
@@ -56,7 +56,7 @@ export function readBatchHeader(bytes: Buffer, at: number, end: number): BatchHe
     throw new BatchFault("checksum", "the CRC-32C of a record batch does not match its bytes");
   }
   const attributes = bytes.readInt16BE(at + ATTRIBUTES_AT);
-  const baseOffset = Number(bytes.readBigInt64BE(at));
+  const baseOffset = int64At(bytes, at);
   const lastDelta = bytes.readInt32BE(at + LAST_DELTA_AT);
   const count = bytes.readInt32BE(at + COUNT_AT);
   if (baseOffset < 0 || lastDelta < 0 || !Number.isSafeInteger(baseOffset + lastDelta)) {
@@ -69,14 +69,18 @@ export function readBatchHeader(bytes: Buffer, at: number, end: number): BatchHe
     baseOffset,
     lastOffset: baseOffset + lastDelta,
     codec: attributes & CODEC_MASK,
-    baseTimestampMs: Number(bytes.readBigInt64BE(at + BASE_TIMESTAMP_AT)),
-    appendTimestampMs:
-      (attributes & APPEND_TIME) === 0 ? undefined : Number(bytes.readBigInt64BE(at + MAX_TIMESTAMP_AT)),
-    producerId: bytes.readBigInt64BE(at + PRODUCER_AT),
+    baseTimestampMs: int64At(bytes, at + BASE_TIMESTAMP_AT),
+    appendTimestampMs: (attributes & APPEND_TIME) === 0 ? undefined : int64At(bytes, at + MAX_TIMESTAMP_AT),
+    producerId: (attributes & (TRANSACTIONAL | CONTROL)) === 0 ? -1n : bytes.readBigInt64BE(at + PRODUCER_AT),
     transactional: (attributes & TRANSACTIONAL) !== 0,
     control: (attributes & CONTROL) !== 0,
     count,
   };
+}
+
+/** A signed 64-bit number as a Number, without a BigInt on the way; beyond the safe integers it is rounded. */
+function int64At(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
 
 function requireFormat2(bytes: Buffer, at: number, end: number): void {

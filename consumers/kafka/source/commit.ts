@@ -1,6 +1,8 @@
+import type { Clock } from "../../../src/ports/clock.ts";
 import type { Offset } from "../../../src/core/offset.ts";
 import type { CommitOutcome } from "../../../src/ports/record-source.ts";
 import { classifyError } from "../classify-error.ts";
+import { withDeadline } from "../client/deadline.ts";
 import type { AssignmentEpoch } from "./assignment.ts";
 
 /** Everything that one commit needs beside its watermarks. */
@@ -8,6 +10,9 @@ export interface CommitContext {
   readonly topic: string;
   readonly current: AssignmentEpoch | undefined;
   readonly epoch: number;
+  readonly clock: Clock;
+  /** After this long an attempt counts as failed. One that is still under way then cannot overtake a later one: both go over the same connection. */
+  readonly limitMs: number;
 }
 
 /**
@@ -33,7 +38,8 @@ export async function commitWatermarks(
   }
   const partitions = [...watermarks].map(([partition, offset]) => ({ partition, offset: String(offset) }));
   try {
-    await generation.commitOffsets({ topics: [{ topic, partitions }] });
+    const sent = generation.commitOffsets({ topics: [{ topic, partitions }] });
+    await withDeadline(context.clock, context.limitMs, "commit", sent);
     return { outcome: "committed" };
   } catch (error) {
     const { code, text } = classifyError(error);

@@ -217,10 +217,17 @@ function atOrEnd(found: Offset | undefined, end: Offset | undefined): Offset {
   return end;
 }
 
+/** The first broker that can be reached: one of them may be down. */
 async function anyBroker(cluster: Cluster): Promise<Broker> {
-  const [nodeId] = cluster.getNodeIds();
-  if (nodeId === undefined) throw new SourceFault("broker-unreachable", "no broker is known");
-  return cluster.findBroker({ nodeId: String(nodeId) });
+  let failure: unknown = new SourceFault("broker-unreachable", "no broker is known");
+  for (const nodeId of cluster.getNodeIds()) {
+    try {
+      return await cluster.findBroker({ nodeId: String(nodeId) });
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
 }
 
 interface CanLeave {

@@ -57,8 +57,9 @@ export class KafkaRecordSource implements RecordSource {
   }
 
   async commit(epoch: number, watermarks: ReadonlyMap<number, Offset>): Promise<CommitOutcome> {
-    const { topic } = this.#source;
-    const outcome = await commitWatermarks({ topic, current: this.#current, epoch }, watermarks);
+    const { topic, clock, timings } = this.#source;
+    const context = { topic, clock, limitMs: timings.adminMs, current: this.#current, epoch };
+    const outcome = await commitWatermarks(context, watermarks);
     this.#judge(outcome);
     return outcome;
   }

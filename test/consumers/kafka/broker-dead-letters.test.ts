@@ -9,8 +9,9 @@ import { systemClock } from "../../../src/clock.ts";
 import type { DeadLetter, DeadLetters } from "../../../src/ports/dead-letters.ts";
 import type { RecordHeader } from "../../../src/ports/record-batch.ts";
 import { uniqueTopic, useBroker } from "../../support/broker.ts";
+import { keepingLogger } from "./support/keeping-logger.ts";
 import { plainKafka } from "./support/producing.ts";
-import { keepingLogger, SourceProbe } from "./support/source-probe.ts";
+import { SourceProbe } from "./support/source-probe.ts";
 
 const brokers = useBroker();
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -49,7 +50,7 @@ interface Letter {
 
 /** Reads `count` letters back through a source of ours: headers as bytes, which kafkajs cannot show. */
 async function readBack(topic: string, count: number): Promise<Letter[]> {
-  const probe = new SourceProbe({ brokers, topic, group: `${topic}-reader` });
+  const probe = new SourceProbe({ brokers, topic, group: uniqueTopic("letter-reader") });
   const found: Letter[] = [];
   probe.onBatch = (batch) => {
     for (let index = 0; index < batch.count; index += 1) {

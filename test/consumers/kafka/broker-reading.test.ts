@@ -183,26 +183,6 @@ describe("membership", () => {
     expect(await membersOf(names.group)).toBe(0);
   });
 
-  it("joins at once for a dead predecessor whose member id was kept", async () => {
-    const names = await topicOf(1);
-    await fill(brokers, names.topic, [0], 5);
-    let memberId = "";
-    const dead = new SourceProbe({
-      brokers,
-      ...names,
-      timings: { sessionTimeoutMs: 30_000 },
-      onMemberId: (id) => (memberId = id),
-    }).run();
-    await dead.until("joined", () => dead.records.length === 5);
-    const heir = new SourceProbe({ brokers, ...names, leaveFor: memberId }).run();
-    await heir.until(
-      "reading",
-      () => heir.assignments.length > 0 && (heir.records.length === 5 || heir.assignment?.partitions.length === 0),
-      5_000,
-    );
-    expect(memberId).not.toBe("");
-  });
-
   it("notices new partitions", async () => {
     const names = await topicOf(1);
     const probe = new SourceProbe({ brokers, ...names }).run();

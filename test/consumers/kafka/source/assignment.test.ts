@@ -4,9 +4,12 @@ import type { FetchedPartition } from "../../../../consumers/kafka/guards/fetche
 import type { ConsumerGroupInternals, OffsetManagerInternals } from "../../../../consumers/kafka/guards/internals.ts";
 import { AssignmentEpoch } from "../../../../consumers/kafka/source/assignment.ts";
 import { commitWatermarks } from "../../../../consumers/kafka/source/commit.ts";
+import { systemClock } from "../../../../src/clock.ts";
 import type { RecordBatch } from "../../../../src/ports/record-batch.ts";
 import type { FetchFault } from "../../../../src/ports/record-source.ts";
 import { craft, numbered } from "../support/batch-builder.ts";
+
+const CONTEXT = { topic: "t", clock: systemClock, limitMs: 50 };
 
 interface Bench {
   readonly epoch: AssignmentEpoch;
@@ -77,7 +80,7 @@ function fetched(position: number, records: readonly Buffer[], partition = 0): F
 
 const three = (base: number): Buffer => craft({ base, records: numbered(base, 3) });
 
-function committing(error?: unknown) {
+function committing(error?: unknown, never = false) {
   const made = bench();
   const sent: unknown[] = [];
   const generation: OffsetManagerInternals = {
@@ -89,10 +92,11 @@ function committing(error?: unknown) {
     commitOffsets: async (request) => {
       sent.push(request);
       if (error !== undefined) throw error;
+      if (never) await new Promise(() => undefined);
     },
   };
   const commit = async (epoch: number, watermarks: ReadonlyArray<readonly [number, number]>) =>
-    commitWatermarks({ topic: "t", current: made.epoch, epoch }, new Map(watermarks));
+    commitWatermarks({ ...CONTEXT, current: made.epoch, epoch }, new Map(watermarks));
   return { ...made, generation, sent, commit };
 }
 
@@ -238,10 +242,16 @@ describe("a commit", () => {
     for (const offset of [-1, -2, 1.5, Number.NaN, 2 ** 53]) {
       expect(await commit(7, [[0, offset]])).toMatchObject({ outcome: "failed" });
     }
-    expect(await commitWatermarks({ topic: "t", current: undefined, epoch: 7 }, new Map())).toEqual({
+    expect(await commitWatermarks({ ...CONTEXT, current: undefined, epoch: 7 }, new Map())).toEqual({
       outcome: "fenced",
     });
     expect(sent).toEqual([]);
+  });
+
+  it("has a deadline", async () => {
+    const { epoch, generation, commit } = committing(undefined, true);
+    epoch.attach(generation);
+    expect(await commit(7, [[0, 1]])).toMatchObject({ outcome: "failed", cause: "timeout" });
   });
 
   it("never throws, whatever was thrown", async () => {

@@ -2,7 +2,6 @@ import { expect, onTestFinished, vi } from "vitest";
 
 import { createRecordSource, type RecordSourceOptions } from "../../../../consumers/kafka/index.ts";
 import { systemClock } from "../../../../src/clock.ts";
-import type { Logger } from "../../../../src/ports/logger.ts";
 import type { RecordBatch } from "../../../../src/ports/record-batch.ts";
 import type {
   Assignment,
@@ -11,28 +10,9 @@ import type {
   SourceEvents,
   SourceState,
 } from "../../../../src/ports/record-source.ts";
+import { keepingLogger } from "./keeping-logger.ts";
 
 const STOP_MS = 15_000;
-
-/** A logger that keeps warnings and errors, to show them when a test fails. */
-export function keepingLogger(): Logger & { readonly lines: string[] } {
-  const lines: string[] = [];
-  const keep =
-    (level: string) =>
-    (fields: object, text: string): void => {
-      if (level === "debug" && process.env["KAFKA_TEST_DEBUG"] === undefined) return;
-      lines.push(`${level} ${text} ${JSON.stringify(fields)}`);
-      if (process.env["KAFKA_TEST_DEBUG"] !== undefined) process.stderr.write(`${lines.at(-1)}\n`);
-    };
-  const logger: Logger = {
-    debug: keep("debug"),
-    info: keep("info"),
-    warn: keep("warn"),
-    error: keep("error"),
-    child: () => logger,
-  };
-  return Object.assign(logger, { lines });
-}
 
 /** One record as a test looks at it. */
 export interface SeenRecord {
