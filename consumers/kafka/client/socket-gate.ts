@@ -35,6 +35,8 @@ export class SocketGate {
         : connectPlain({ host, port }, onConnect);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.setNoDelay(true);
+    // kafkajs listens too, but not for ever: an error without a listener would end the process.
+    socket.on("error", () => undefined);
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
     this.#watch(socket);
