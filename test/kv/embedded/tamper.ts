@@ -10,8 +10,8 @@ export class Tamper {
   readonly #threads = new Map<string, { readonly events: Parameters<SpawnOwner>[1]; readonly thread: OwnerThread }>();
   readonly sent: { readonly owner: string; readonly message: ToOwner }[] = [];
   readonly #answers: { readonly owner: string; readonly kind: FromOwner["kind"] }[] = [];
-  /** Called before a message goes to an owner. */
-  onSend: (owner: string, message: ToOwner) => void = () => undefined;
+  /** Called before a message goes to an owner; "drop" keeps it from there. */
+  onSend: (owner: string, message: ToOwner) => unknown = () => undefined;
 
   constructor(spawn: SpawnOwner) {
     this.spawn = (setup, events) => {
@@ -27,8 +27,7 @@ export class Tamper {
         terminate: () => thread.terminate(),
         send: (message, transfer) => {
           this.sent.push({ owner: setup.owner, message });
-          this.onSend(setup.owner, message);
-          thread.send(message, transfer);
+          if (this.onSend(setup.owner, message) !== "drop") thread.send(message, transfer);
         },
       };
     };
