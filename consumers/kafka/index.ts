@@ -11,7 +11,14 @@ export { readLetter, type LetterOrigin } from "./dead-letters/letter.ts";
 export type { DeadLetterOptions };
 export type { DeadLetterTopic } from "./dead-letters/publisher.ts";
 export { FETCH_LIMITS, SOURCE_TIMINGS } from "./options.ts";
-export type { FetchLimits, KafkaConnection, KafkaContext, RecordSourceOptions, SourceTimings } from "./options.ts";
+export type {
+  DropReason,
+  FetchLimits,
+  KafkaConnection,
+  KafkaContext,
+  RecordSourceOptions,
+  SourceTimings,
+} from "./options.ts";
 
 /**
  * A record source over Kafka: one topic, one group, one supervised consumer. Nothing connects before `start` or the

@@ -56,6 +56,9 @@ export interface SourceTimings {
   readonly backoffMaxMs: number;
 }
 
+/** Why a fetched batch was thrown away: it was fetched elsewhere than at the next position, or before a rejoin. */
+export type DropReason = "mispositioned" | "stale";
+
 /** Options of `createRecordSource`. */
 export interface RecordSourceOptions extends KafkaContext {
   readonly topic: string;
@@ -65,6 +68,8 @@ export interface RecordSourceOptions extends KafkaContext {
   readonly timings?: Partial<SourceTimings>;
   /** Told the member id at each join: keep it, and pass it as `leaveFor` after a crash of this process. */
   readonly onMemberId?: (memberId: string) => void;
+  /** Told of each batch that was fetched in vain; it is fetched again. For metrics: anything but a few is a finding. */
+  readonly onDropped?: (reason: DropReason) => void;
   /** Member id of a predecessor that is certainly dead: the group forgets it before this one joins. */
   readonly leaveFor?: string;
 }

@@ -19,14 +19,6 @@ export interface AssignmentSink {
   fault(fault: FetchFault): void;
 }
 
-/** What was thrown away, for metrics and for the curious. */
-export interface AssignmentCounts {
-  /** Batches fetched at another position than the next one. */
-  mispositioned: number;
-  /** Batches of a generation that has ended. */
-  stale: number;
-}
-
 /** `waiting`: assigned, nothing decided yet. `faulted`: paused by a fault until it is begun again. */
 type ReaderState = "waiting" | "reading" | "paused" | "faulted";
 
@@ -48,21 +40,21 @@ export class AssignmentEpoch {
   readonly #steering: Steering;
   readonly #sink: AssignmentSink;
   readonly #limits: DecodeLimits;
-  readonly #counts: AssignmentCounts;
+  readonly #onMispositioned: () => void;
   readonly #readers = new Map<number, Reader>();
   #generation: OffsetManagerInternals | undefined;
 
   constructor(
     epoch: number,
     partitions: readonly number[],
-    parts: { steering: Steering; sink: AssignmentSink; limits: DecodeLimits; counts: AssignmentCounts },
+    parts: { steering: Steering; sink: AssignmentSink; limits: DecodeLimits; onMispositioned: () => void },
   ) {
     this.epoch = epoch;
     this.partitions = partitions;
     this.#steering = parts.steering;
     this.#sink = parts.sink;
     this.#limits = parts.limits;
-    this.#counts = parts.counts;
+    this.#onMispositioned = parts.onMispositioned;
     for (const partition of partitions) this.#readers.set(partition, { state: "waiting", held: false, expected: -1 });
     parts.steering.pause(partitions);
   }
@@ -129,7 +121,7 @@ export class AssignmentEpoch {
     const reader = this.#readers.get(partition);
     if (reader?.state !== "reading") return;
     if (position !== reader.expected) {
-      this.#counts.mispositioned += 1;
+      this.#onMispositioned();
       this.#steering.seek(partition, reader.expected);
       return;
     }

@@ -1,4 +1,4 @@
-import type { Broker, Cluster, Consumer } from "kafkajs";
+import type { Broker, Cluster } from "kafkajs";
 import type { Offset } from "../../../src/core/offset.ts";
 import {
   SourceFault,
@@ -9,17 +9,19 @@ import {
 import { classifyError, toSourceFault } from "../classify-error.ts";
 import { withDeadline } from "../client/deadline.ts";
 import { createClient, createConsumer } from "../client/kafka-client.ts";
-import type { SocketGate } from "../client/socket-gate.ts";
 import type { ResolvedSource } from "../options.ts";
 import { readRetention } from "./retention.ts";
 
 const NO_LEADER = -1;
 
-interface Connected {
+/** A connection to the cluster, and what shuts it. */
+export interface ProbeConnection {
   readonly cluster: Cluster;
-  readonly consumer: Consumer;
-  readonly gate: SocketGate;
+  close(): void;
 }
+
+/** Opens a connection. */
+export type ConnectProbe = (source: ResolvedSource) => Promise<ProbeConnection>;
 
 /** The topic's partitions by whether a broker leads them now. */
 interface Partitions {
@@ -34,11 +36,14 @@ interface Partitions {
  */
 export class Probe {
   readonly #source: ResolvedSource;
-  #connected: Promise<Connected> | undefined;
+  readonly #connect: ConnectProbe;
+  #connected: Promise<ProbeConnection> | undefined;
   #closed = false;
 
-  constructor(source: ResolvedSource) {
+  /** @param connect replaced in tests alone. */
+  constructor(source: ResolvedSource, connect: ConnectProbe = connectProbe) {
     this.#source = source;
+    this.#connect = connect;
   }
 
   /** @throws SourceFault */
@@ -162,7 +167,7 @@ export class Probe {
   async #ask<T>(what: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
     if (this.#closed) throw new SourceFault("unknown", "the source is stopped");
     const { clock, timings } = this.#source;
-    const connected = (this.#connected ??= this.#connect());
+    const connected = (this.#connected ??= this.#connect(this.#source));
     const answer = connected.then(async ({ cluster }) => work(cluster));
     try {
       return await withDeadline(clock, timings.adminMs, what, answer);
@@ -172,30 +177,30 @@ export class Probe {
     }
   }
 
-  async #connect(): Promise<Connected> {
-    const { timings, group, topic } = this.#source;
-    const { connectMs, requestMs } = timings;
-    const { kafka, gate } = createClient(this.#source, { connectMs, requestMs, stallMs: requestMs + 5_000 });
-    // Never run: it only carries a cluster that reads committed data, with the topic in its metadata.
-    const { cluster, consumer } = createConsumer(kafka, { groupId: group, metadataMaxAge: timings.metadataMaxAgeMs });
-    try {
-      await cluster.connect();
-      await cluster.addMultipleTargetTopics([topic]);
-      return { cluster, consumer, gate };
-    } catch (error) {
-      gate.close();
-      throw error;
-    }
-  }
-
   #discard(): void {
     const connected = this.#connected;
     this.#connected = undefined;
-    // The gate ends it: a disconnect of kafkajs' could wait for answers that never come.
     connected?.then(
-      ({ gate }) => gate.close(),
+      (connection) => connection.close(),
       () => undefined,
     );
+  }
+}
+
+async function connectProbe(source: ResolvedSource): Promise<ProbeConnection> {
+  const { timings, group, topic } = source;
+  const { connectMs, requestMs } = timings;
+  const { kafka, gate } = createClient(source, { connectMs, requestMs, stallMs: requestMs + 5_000 });
+  // Never run: it only carries a cluster that reads committed data, with the topic in its metadata.
+  const { cluster } = createConsumer(kafka, { groupId: group, metadataMaxAge: timings.metadataMaxAgeMs });
+  try {
+    await cluster.connect();
+    await cluster.addMultipleTargetTopics([topic]);
+    // The gate ends it: a disconnect of kafkajs' could wait for answers that never come.
+    return { cluster, close: () => gate.close() };
+  } catch (error) {
+    gate.close();
+    throw error;
   }
 }
 

@@ -9,8 +9,9 @@ import type {
 } from "../../../src/ports/record-source.ts";
 import { classifyError } from "../classify-error.ts";
 import { Repeats } from "../client/repeats.ts";
-import type { ResolvedSource } from "../options.ts";
-import { AssignmentEpoch, type AssignmentCounts } from "./assignment.ts";
+import type { DropReason, ResolvedSource } from "../options.ts";
+import { AssignmentEpoch } from "./assignment.ts";
+import { CommitWatch } from "./commit-watch.ts";
 import { commitWatermarks } from "./commit.ts";
 import { Probe } from "./probe.ts";
 import { Supervisor, type SupervisorHost } from "./supervisor.ts";
@@ -23,18 +24,17 @@ export class KafkaRecordSource implements RecordSource {
   readonly #source: ResolvedSource;
   readonly #probe: Probe;
   readonly #supervisor: Supervisor;
-  readonly #counts: AssignmentCounts = { mispositioned: 0, stale: 0 };
   readonly #repeats: Repeats;
+  readonly #commitWatch: CommitWatch;
   #events: SourceEvents | undefined;
   #epoch = 0;
   #current: AssignmentEpoch | undefined;
-  /** Since when every commit has failed, by the monotonic clock. */
-  #commitsFailSince: number | undefined;
 
   constructor(source: ResolvedSource) {
     this.#source = source;
     this.#probe = new Probe(source);
     this.#repeats = new Repeats(source.clock);
+    this.#commitWatch = new CommitWatch(source.clock, source.timings.sessionTimeoutMs);
     this.#supervisor = new Supervisor(source, this.#host());
   }
 
@@ -60,7 +60,8 @@ export class KafkaRecordSource implements RecordSource {
     const { topic, clock, timings } = this.#source;
     const context = { topic, clock, limitMs: timings.adminMs, current: this.#current, epoch };
     const outcome = await commitWatermarks(context, watermarks);
-    this.#judge(outcome);
+    const end = this.#commitWatch.note(outcome);
+    if (end !== undefined) this.#supervisor.rebuild(end);
     return outcome;
   }
 
@@ -94,22 +95,6 @@ export class KafkaRecordSource implements RecordSource {
     return this.#current?.epoch === epoch ? this.#current : undefined;
   }
 
-  /**
-   * kafkajs keeps committing to a coordinator that has moved or died until something else makes it join again. When
-   * nothing but failures came back for a whole session, only a new consumer helps.
-   */
-  #judge(outcome: CommitOutcome): void {
-    if (outcome.outcome !== "failed" || outcome.cause === "not-authorized") {
-      this.#commitsFailSince = undefined;
-      return;
-    }
-    const { clock, timings } = this.#source;
-    this.#commitsFailSince ??= clock.monotonic();
-    if (clock.monotonic() - this.#commitsFailSince < timings.sessionTimeoutMs) return;
-    this.#commitsFailSince = undefined;
-    this.#supervisor.rebuild({ cause: outcome.cause, text: `commits keep failing: ${outcome.text}` });
-  }
-
   #host(): SupervisorHost {
     const { topic } = this.#source;
     return {
@@ -119,13 +104,15 @@ export class KafkaRecordSource implements RecordSource {
       fetched: (fetched, group) => this.#safely(() => this.#current?.fetched(fetched, topic, group)),
       outOfRange: (partition, position) => this.#safely(() => this.#current?.outOfRange(partition, position)),
       partitionError: (partition, errorCode) => this.#safely(() => this.#partitionError(partition, errorCode)),
-      staleBatch: () => {
-        this.#counts.stale += 1;
-      },
+      staleBatch: () => this.#dropped("stale"),
       ended: () => this.#revoke(),
       state: (state) => this.#emit((events) => events.state(state)),
       leave: async (memberId) => this.#probe.leave(memberId),
     };
+  }
+
+  #dropped(reason: DropReason): void {
+    this.#safely(() => this.#source.onDropped?.(reason));
   }
 
   #joined(memberId: string, partitions: readonly number[]): void {
@@ -133,7 +120,7 @@ export class KafkaRecordSource implements RecordSource {
     this.#revoke();
     if (life === undefined) return;
     this.#epoch += 1;
-    this.#commitsFailSince = undefined;
+    this.#commitWatch.reset();
     const current = new AssignmentEpoch(
       this.#epoch,
       partitions.toSorted((a, b) => a - b),
@@ -144,7 +131,7 @@ export class KafkaRecordSource implements RecordSource {
           fault: (fault) => this.#emit((events) => events.fault(fault)),
         },
         limits: this.#source.limits,
-        counts: this.#counts,
+        onMispositioned: () => this.#dropped("mispositioned"),
       },
     );
     this.#current = current;
