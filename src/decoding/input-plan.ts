@@ -1,64 +1,24 @@
 import type { FieldPath, Mapping } from "../core/source.ts";
 import { StreamsError } from "../errors.ts";
 import type { InputType, KindInput } from "../ports/decoder.ts";
-import { WIRE_BYTES, WIRE_GROUP, WIRE_TYPE_OF } from "./schema.ts";
+import { WIRE_BYTES, WIRE_GROUP, WIRE_TYPE_OF, WIRE_VARINT } from "./schema.ts";
 import type { FieldSchema, MessageSchema, ScalarType } from "./schema.ts";
 
-/** What the walker does with a field that it meets: numbers, since a jump by number is what costs least. */
-export const SKIP = 0;
-export const TEXT = 1;
-export const BYTES = 2;
-export const MESSAGE = 3;
-/** An enum whose undeclared numbers are unknown fields. */
-export const CLOSED_ENUM = 4;
-/** From here on: numbers, by what the bits that were read become. */
-export const SIGNED_64 = 5;
-export const UNSIGNED_64 = 6;
-export const ZIGZAG_64 = 7;
-export const SIGNED_32 = 8;
-export const UNSIGNED_32 = 9;
-export const ZIGZAG_32 = 10;
-export const BOOL = 11;
-export const OPEN_ENUM = 12;
-export const DOUBLE = 13;
-export const FLOAT = 14;
-/** Seconds and nanoseconds of a Timestamp. */
-export const SECONDS = 15;
-export const NANOS = 16;
-
-const OPERATIONS: Readonly<Record<ScalarType, number>> = {
-  string: TEXT,
-  bytes: BYTES,
-  int64: SIGNED_64,
-  sfixed64: SIGNED_64,
-  uint64: UNSIGNED_64,
-  fixed64: UNSIGNED_64,
-  sint64: ZIGZAG_64,
-  int32: SIGNED_32,
-  sfixed32: SIGNED_32,
-  uint32: UNSIGNED_32,
-  fixed32: UNSIGNED_32,
-  sint32: ZIGZAG_32,
-  bool: BOOL,
-  enum: OPEN_ENUM,
-  double: DOUBLE,
-  float: FLOAT,
-};
-
-/** One field number of a message, as the walker sees it. */
+/** One field number of a message, as the reader sees it. */
 export interface InputAction {
   readonly number: number;
-  /** One of the constants above. */
-  readonly operation: number;
   readonly wireType: number;
-  /** Index of the input that the value goes to; −1 for none. For `message`: the time input that its presence sets. */
-  readonly slot: number;
-  /** Whether a zero counts as a value. */
-  readonly presence: boolean;
+  /** Cell that the value goes to; that of what nobody needs is {@link InputPlan.waste}. */
+  readonly cell: number;
+  /** Whether the bytes must be UTF-8. */
+  readonly text: boolean;
+  /** For a message that is walked. */
   readonly child: InputNode | undefined;
-  /** Inputs of the other members of the field's oneof: they are unset when this field comes. */
+  /** Whether the field needs more than storing its bits: a group, a closed enum, a member of a oneof. */
+  readonly rare: boolean;
+  /** Cells of the other members of the field's oneof: they are unset when this field comes. */
   readonly clears: readonly number[];
-  /** Numbers of a closed enum. */
+  /** Numbers of a closed enum: others are unknown fields. */
   readonly known: ReadonlyMap<number, string> | undefined;
 }
 
@@ -69,19 +29,67 @@ export interface InputNode {
   readonly high: ReadonlyMap<number, InputAction>;
 }
 
-/** A time input: from a Timestamp, or from an integer of milliseconds. */
-export interface TimeInput {
-  readonly slot: number;
+/** How the content of a cell is to be read. */
+export type Becomes =
+  | "text"
+  | "bytes"
+  | "timestamp"
+  | "flag"
+  | "enum"
+  | "double"
+  | "float"
+  | "signed64"
+  | "unsigned64"
+  | "zigzag64"
+  | "signed32"
+  | "unsigned32"
+  | "zigzag32";
+
+const BECOMES: Readonly<Record<ScalarType, Becomes>> = {
+  string: "text",
+  bytes: "bytes",
+  bool: "flag",
+  enum: "enum",
+  double: "double",
+  float: "float",
+  int64: "signed64",
+  sfixed64: "signed64",
+  uint64: "unsigned64",
+  fixed64: "unsigned64",
+  sint64: "zigzag64",
+  int32: "signed32",
+  sfixed32: "signed32",
+  uint32: "unsigned32",
+  fixed32: "unsigned32",
+  sint32: "zigzag32",
+};
+
+/** One input of the kind: what its cell becomes. */
+export interface InputCell {
+  readonly input: KindInput;
+  /** The field that feeds it; undefined for none. */
+  readonly field: FieldSchema | undefined;
   readonly path: FieldPath;
-  readonly timestamp: boolean;
+  /** What the cell's content becomes. */
+  readonly becomes: Becomes;
+  /** Whether a zero counts as a value. */
+  readonly presence: boolean;
+  /** Whether an integer is a time in milliseconds. */
+  readonly milliseconds: boolean;
+  /** Of a Timestamp: the cell of its nanoseconds. */
+  readonly nanos: number | undefined;
 }
 
 export interface InputPlan {
   readonly root: InputNode;
-  readonly count: number;
-  readonly times: readonly TimeInput[];
-  /** The field that feeds each input; undefined for none. */
-  readonly fields: readonly (FieldSchema | undefined)[];
+  /** By index of the kind's inputs, which is also the index of their cells. */
+  readonly inputs: readonly InputCell[];
+  /** The cell for what nobody needs. */
+  readonly waste: number;
+  /** Cells of time inputs. */
+  readonly times: readonly number[];
+  /** How many cells there are: inputs, nanoseconds, waste. */
+  readonly cells: number;
 }
 
 /** Numbers below this are looked up in an array. */
@@ -115,7 +123,7 @@ export function pathsOf(inputs: readonly KindInput[], mapping: Mapping): readonl
 interface Draft {
   readonly message: MessageSchema;
   readonly children: Map<number, Draft>;
-  readonly leaves: Map<number, { readonly slot: number; readonly input: KindInput }>;
+  readonly leaves: Map<number, { readonly cell: number; readonly nanos: number | undefined }>;
 }
 
 /**
@@ -125,19 +133,34 @@ interface Draft {
  */
 export function buildInputPlan(message: MessageSchema, inputs: readonly KindInput[], mapping: Mapping): InputPlan {
   const root: Draft = { message, children: new Map(), leaves: new Map() };
-  const times: TimeInput[] = [];
-  const fields: (FieldSchema | undefined)[] = inputs.map(() => undefined);
-  for (const [slot, path] of pathsOf(inputs, mapping).entries()) {
-    const input = inputs[slot];
-    if (input === undefined || path === undefined) continue;
-    const field = addInput(root, input, path, slot);
-    fields[slot] = field;
-    if (input.type === "time") times.push({ slot, path, timestamp: field.value.is === "message" });
+  const cells: InputCell[] = [];
+  let next = inputs.length;
+  for (const [cell, path] of pathsOf(inputs, mapping).entries()) {
+    const input = inputs[cell];
+    if (input === undefined) continue;
+    const nanos = input.type === "time" ? next++ : undefined;
+    const field = path === undefined ? undefined : addInput(root, input, path, { cell, nanos });
+    const timestamp = field?.value.is === "message";
+    cells.push({
+      input,
+      field,
+      path: path ?? [],
+      becomes: field === undefined || field.value.is === "message" ? "timestamp" : BECOMES[field.value.type],
+      presence: field?.presence ?? false,
+      milliseconds: input.type === "time" && !timestamp,
+      nanos: timestamp ? nanos : undefined,
+    });
   }
-  return { root: nodeOf(root), count: inputs.length, times, fields };
+  const times = cells.flatMap(({ nanos, milliseconds }, cell) => (nanos !== undefined || milliseconds ? [cell] : []));
+  return { root: nodeOf(root, next), inputs: cells, times, waste: next, cells: next + 1 };
 }
 
-function addInput(root: Draft, input: KindInput, path: FieldPath, slot: number): FieldSchema {
+function addInput(
+  root: Draft,
+  input: KindInput,
+  path: FieldPath,
+  leaf: { cell: number; nanos: number | undefined },
+): FieldSchema {
   let at = root;
   for (const [index, number] of path.entries()) {
     const field = at.message.byNumber.get(number);
@@ -147,7 +170,7 @@ function addInput(root: Draft, input: KindInput, path: FieldPath, slot: number):
     if (index === path.length - 1) {
       if (!fits(input.type, field)) throw mappingInvalid(`${place} (${typeName(field)}) is not of type ${input.type}`);
       if (at.leaves.has(number) || at.children.has(number)) throw mappingInvalid(`${place} feeds another input too`);
-      at.leaves.set(number, { slot, input });
+      at.leaves.set(number, leaf);
       return field;
     }
     if (field.value.is !== "message") throw mappingInvalid(`${place} (${typeName(field)}) is not a message`);
@@ -204,9 +227,8 @@ export function typeName(field: FieldSchema): string {
   return value.is === "enum" ? value.enum.fullName : value.type;
 }
 
-function nodeOf(draft: Draft): InputNode {
-  const actions = draft.message.fields.map((field) => actionOf(draft, field));
-  return table(actions);
+function nodeOf(draft: Draft, waste: number): InputNode {
+  return table(draft.message.fields.map((field) => actionOf(draft, field, waste)));
 }
 
 function table(actions: readonly InputAction[]): InputNode {
@@ -215,54 +237,61 @@ function table(actions: readonly InputAction[]): InputNode {
   for (let number = 0; number < LOW_NUMBERS; number += 1) {
     low.push(actions.find((action) => action.number === number));
   }
-  for (const action of actions) if (action.number >= LOW_NUMBERS) high.set(action.number, action);
+  for (const action of actions) {
+    if (action.number >= LOW_NUMBERS) high.set(action.number, action);
+  }
   return { low, high };
 }
 
-function actionOf(draft: Draft, field: FieldSchema): InputAction {
+function actionOf(draft: Draft, field: FieldSchema, waste: number): InputAction {
   const leaf = draft.leaves.get(field.number);
   const child = draft.children.get(field.number);
   const clears = clearedBy(draft, field);
   const { value, number } = field;
-  const base = { number, slot: -1, presence: field.presence, child: undefined, clears, known: undefined };
-  if (value.is === "message") {
-    const wireType = value.delimited ? WIRE_GROUP : WIRE_BYTES;
-    if (leaf !== undefined) {
-      return { ...base, operation: MESSAGE, wireType, slot: leaf.slot, child: timestampNode(leaf.slot) };
-    }
-    if (child !== undefined) return { ...base, operation: MESSAGE, wireType, child: nodeOf(child) };
-    return { ...base, operation: SKIP, wireType };
-  }
-  const wireType = WIRE_TYPE_OF[value.type];
-  const slot = leaf?.slot ?? -1;
-  if (value.is === "enum" && value.enum.closed && (slot >= 0 || clears.length > 0)) {
-    return { ...base, operation: CLOSED_ENUM, wireType, slot, known: value.enum.names };
-  }
-  return { ...base, operation: leaf === undefined ? SKIP : OPERATIONS[value.type], wireType, slot };
+  const closed = value.is === "enum" && value.enum.closed && (leaf !== undefined || clears.length > 0);
+  const wireType = value.is !== "message" ? WIRE_TYPE_OF[value.type] : value.delimited ? WIRE_GROUP : WIRE_BYTES;
+  return {
+    number,
+    wireType,
+    cell: leaf?.cell ?? waste,
+    text: leaf !== undefined && value.is === "scalar" && value.type === "string",
+    child:
+      leaf?.nanos !== undefined && value.is === "message"
+        ? timestampNode(leaf.cell, leaf.nanos)
+        : child && nodeOf(child, waste),
+    rare: closed || clears.length > 0 || wireType === WIRE_GROUP,
+    clears,
+    known: closed ? value.enum.names : undefined,
+  };
 }
 
-/** The two fields of a Timestamp, which both belong to one input. */
-function timestampNode(slot: number): InputNode {
-  const base = { wireType: 0, slot, presence: true, child: undefined, clears: [], known: undefined };
+/** The two fields of a Timestamp. */
+function timestampNode(seconds: number, nanos: number): InputNode {
+  const base = {
+    wireType: WIRE_VARINT,
+    text: false,
+    child: undefined,
+    rare: false,
+    clears: [],
+    known: undefined,
+  };
   return table([
-    { ...base, number: 1, operation: SECONDS },
-    { ...base, number: 2, operation: NANOS },
+    { ...base, number: 1, cell: seconds },
+    { ...base, number: 2, cell: nanos },
   ]);
 }
 
 function clearedBy(draft: Draft, field: FieldSchema): readonly number[] {
   if (field.oneof === undefined) return [];
-  const slots: number[] = [];
-  for (const other of draft.message.fields) {
-    if (other.oneof === field.oneof && other !== field) slots.push(...slotsBelow(draft, other.number));
-  }
-  return slots;
+  return draft.message.fields.flatMap((other) =>
+    other.oneof === field.oneof && other !== field ? cellsBelow(draft, other.number) : [],
+  );
 }
 
-function slotsBelow(draft: Draft, number: number): number[] {
+function cellsBelow(draft: Draft, number: number): number[] {
   const leaf = draft.leaves.get(number);
-  if (leaf !== undefined) return [leaf.slot];
+  if (leaf !== undefined) return leaf.nanos === undefined ? [leaf.cell] : [leaf.cell, leaf.nanos];
   const child = draft.children.get(number);
   if (child === undefined) return [];
-  return child.message.fields.flatMap((field) => slotsBelow(child, field.number));
+  return child.message.fields.flatMap((field) => cellsBelow(child, field.number));
 }

@@ -2,14 +2,13 @@ import { isFault } from "../core/fault.ts";
 import type { RecordFault } from "../core/fault.ts";
 import type { DecodedRecord, DecoderSpec, InputValue, RecordDecoder } from "../ports/decoder.ts";
 import { skipConfluentHeader } from "./framing.ts";
-import { buildInputPlan, mappingInvalid, pathsOf } from "./input-plan.ts";
+import { buildInputPlan, mappingInvalid } from "./input-plan.ts";
 import { jsonLookup, readJsonInputs } from "./json-inputs.ts";
 import type { JsonInput } from "./json-inputs.ts";
 import { decodeText, JsonScanner } from "./json-scan.ts";
 import type { JsonLookup } from "./json-scan.ts";
 import type { DecodingLimits } from "./limits.ts";
-import { descriptorInvalid } from "./proto-files.ts";
-import { buildSchema } from "./schema-build.ts";
+import { messageOf } from "./protobuf-decoder.ts";
 
 /**
  * Compiles a decoder of raw values: the body is the value, and there is nothing to map.
@@ -49,16 +48,12 @@ function jsonPlan(spec: DecoderSpec): { inputs: readonly JsonInput[]; lookup: Js
     withoutMapping(spec);
     return { inputs: [], lookup: undefined };
   }
-  const { descriptor, message: name } = spec.descriptor;
-  const message = buildSchema(descriptor.files).message(name);
-  if (message === undefined) throw descriptorInvalid(`there is no message "${name}" in the files`);
+  const { message } = messageOf(spec);
   // The rules of protobuf decide which paths fit; what else the plan holds is not needed.
-  const { fields } = buildInputPlan(message, spec.inputs, spec.mapping);
-  const paths = pathsOf(spec.inputs, spec.mapping);
-  const inputs = spec.inputs.flatMap((input, slot): readonly JsonInput[] => {
-    const field = fields[slot];
-    return field === undefined ? [] : [{ slot, input, path: paths[slot] ?? [], field }];
-  });
+  const plan = buildInputPlan(message, spec.inputs, spec.mapping);
+  const inputs = plan.inputs.flatMap(({ input, field, path }, slot): readonly JsonInput[] =>
+    field === undefined ? [] : [{ slot, input, path, field }],
+  );
   return { inputs, lookup: inputs.length === 0 ? undefined : jsonLookup(message, inputs) };
 }
 

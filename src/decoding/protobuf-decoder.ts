@@ -5,7 +5,7 @@ import { jsonBodyReader, originalBodyReader } from "./body-reader.ts";
 import type { BodyReader } from "./body-reader.ts";
 import { skipConfluentProtobuf } from "./framing.ts";
 import { buildInputPlan } from "./input-plan.ts";
-import { InputWalker } from "./input-walker.ts";
+import { InputReader } from "./input-reader.ts";
 import type { DecodingLimits } from "./limits.ts";
 import { descriptorInvalid } from "./proto-files.ts";
 import { buildSchema } from "./schema-build.ts";
@@ -18,19 +18,25 @@ import { Wire } from "./wire.ts";
  * @throws StreamsError `DESCRIPTOR_INVALID`, `MAPPING_INVALID`.
  */
 export function compileProtobuf(spec: DecoderSpec, limits: DecodingLimits): RecordDecoder {
-  if (spec.descriptor === undefined) throw descriptorInvalid("the format protobuf needs a descriptor");
-  const { descriptor, message: name } = spec.descriptor;
-  const schema = buildSchema(descriptor.files);
-  const message = schema.message(name);
-  if (message === undefined) throw descriptorInvalid(`there is no message "${name}" in the files`);
+  const { schema, message, version } = messageOf(spec);
   const plan = buildInputPlan(message, spec.inputs, spec.mapping);
   const wire = new Wire(limits.maxDepth);
   const unknown = new UnknownFields(limits.maxDepth, limits.maxUnknownPaths);
   const body = bodyReader(spec.body, schema, message, wire, unknown, limits);
   // What a body pass walks includes what the inputs pass walks: only one of them counts unknown fields.
-  const walker = new InputWalker(plan, wire, body === undefined ? unknown : undefined);
-  const indexes = spec.framing === "confluent" ? schema.indexPath(name) : undefined;
-  return new ProtobufDecoder(descriptor.version, { indexes, wire, unknown, walker, body });
+  const reader = new InputReader(plan, wire, body === undefined ? unknown : undefined);
+  const indexes = spec.framing === "confluent" ? schema.indexPath(message.fullName) : undefined;
+  return new ProtobufDecoder(version, { indexes, wire, unknown, reader, body });
+}
+
+/** The message that a spec names, in its compiled schema. @throws StreamsError `DESCRIPTOR_INVALID`. */
+export function messageOf(spec: DecoderSpec): { schema: Schema; message: MessageSchema; version: number } {
+  if (spec.descriptor === undefined) throw descriptorInvalid("the format protobuf needs a descriptor");
+  const { descriptor, message: name } = spec.descriptor;
+  const schema = buildSchema(descriptor.files);
+  const message = schema.message(name);
+  if (message === undefined) throw descriptorInvalid(`there is no message "${name}" in the files`);
+  return { schema, message, version: descriptor.version };
 }
 
 function bodyReader(
@@ -50,7 +56,7 @@ interface Parts {
   readonly indexes: readonly number[] | undefined;
   readonly wire: Wire;
   readonly unknown: UnknownFields;
-  readonly walker: InputWalker;
+  readonly reader: InputReader;
   readonly body: BodyReader | undefined;
 }
 
@@ -75,9 +81,9 @@ class ProtobufDecoder implements RecordDecoder {
   }
 
   #read(value: Uint8Array, start: number): DecodedRecord | RecordFault {
-    const { wire, walker, body } = this.#parts;
+    const { wire, reader, body } = this.#parts;
     wire.reset(value, start);
-    const inputs = walker.read();
+    const inputs = reader.values();
     if (isFault(inputs)) return inputs;
     if (body === undefined) return { inputs, body: undefined };
     wire.reset(value, start);

@@ -16,10 +16,6 @@ export function isText(bytes: Uint8Array, start: number, end: number): boolean {
 
 /** Decodes a range of UTF-8 bytes strictly; undefined when it is not UTF-8. A byte order mark is a character like any. */
 export function textOf(bytes: Uint8Array, start: number, end: number): string | undefined {
-  if (end - start <= SHORT) {
-    const short = asciiOf(bytes, start, end);
-    if (short !== undefined) return short;
-  }
   try {
     return UTF8.decode(bytes.subarray(start, end));
   } catch {
@@ -27,16 +23,14 @@ export function textOf(bytes: Uint8Array, start: number, end: number): string | 
   }
 }
 
-/** Decodes a short range of ASCII; undefined where it holds anything else. */
-function asciiOf(bytes: Uint8Array, start: number, end: number): string | undefined {
-  let bits = 0;
-  for (let index = start; index < end; index += 1) bits |= bytes[index] ?? 0;
-  if (bits >= 0x80) return undefined;
+/** Decodes a range that is known to be ASCII. */
+export function asciiText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > SHORT) return UTF8.decode(bytes.subarray(start, end));
   let text = "";
   let index = start;
   // One call per eight characters: the engine makes each chunk in one piece.
   for (; index + 8 <= end; index += 8) text += eightOf(bytes, index);
-  return text + fewOf(bytes, index, end - index);
+  return index === end ? text : text + fewOf(bytes, index, end - index);
 }
 
 function eightOf(bytes: Uint8Array, at: number): string {

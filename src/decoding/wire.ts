@@ -77,29 +77,24 @@ export class Wire {
   /** Reads a varint into {@link lo} and {@link hi}. */
   varint(end: number): boolean {
     const { bytes, pos } = this;
-    // Up to 28 bits, far enough from the end, is what nearly all varints are.
-    if (end - pos < 4) return this.#anyVarint(end);
+    // Up to 35 bits, far enough from the end, is what nearly all varints are: a time's seconds have 31.
+    if (end - pos < 5) return this.#anyVarint(end);
     let byte = bytes[pos] ?? 0;
     let lo = byte & 0x7f;
+    let hi = 0;
     let next = pos + 1;
+    for (let shift = 7; byte >= 0x80 && shift < 28; shift += 7) {
+      byte = bytes[next++] ?? 0;
+      lo |= (byte & 0x7f) << shift;
+    }
     if (byte >= 0x80) {
-      byte = bytes[pos + 1] ?? 0;
-      lo |= (byte & 0x7f) << 7;
-      next = pos + 2;
-      if (byte >= 0x80) {
-        byte = bytes[pos + 2] ?? 0;
-        lo |= (byte & 0x7f) << 14;
-        next = pos + 3;
-        if (byte >= 0x80) {
-          byte = bytes[pos + 3] ?? 0;
-          if (byte >= 0x80) return this.#anyVarint(end);
-          lo |= byte << 21;
-          next = pos + 4;
-        }
-      }
+      byte = bytes[next++] ?? 0;
+      if (byte >= 0x80) return this.#anyVarint(end);
+      lo |= byte << 28;
+      hi = byte >>> 4;
     }
     this.lo = lo;
-    this.hi = 0;
+    this.hi = hi;
     this.pos = next;
     return true;
   }

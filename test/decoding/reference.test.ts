@@ -7,7 +7,9 @@ import {
   decodeReference,
   encode,
   EVERYTHING,
+  mutate,
   plain,
+  random,
   records,
   referenceJson,
   smallRecords,
@@ -106,33 +108,6 @@ describe("compared with protobufjs", () => {
     );
   });
 });
-
-/** A small generator of its own, so that the mutations are the same on every machine. */
-function random(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
-function mutate(bytes: Uint8Array, below: (limit: number) => number): Uint8Array {
-  let result = Buffer.from(bytes);
-  for (let times = 1 + below(3); times > 0; times -= 1) {
-    const at = below(result.length + 1);
-    const kind = below(6);
-    if (kind === 0) result = result.subarray(0, at);
-    else if (kind === 1)
-      result = Buffer.concat([result.subarray(0, at), Buffer.from([below(256)]), result.subarray(at)]);
-    else if (kind === 2) result = Buffer.concat([result.subarray(0, at), result.subarray(at + 1 + below(4))]);
-    else if (kind === 3) result = Buffer.concat([result, result.subarray(at)]);
-    else {
-      result = Buffer.from(result);
-      if (at < result.length) result[at] = kind === 4 ? below(256) : (result[at] ?? 0) ^ (1 << below(8));
-    }
-  }
-  return result;
-}
 
 describe("20,000 mutated records", () => {
   const below = random(20_261_201);

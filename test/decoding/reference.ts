@@ -140,3 +140,31 @@ export const smallRecords: fc.Arbitrary<Record<string, unknown>> = fc
   .uniqueArray(fc.constantFrom(...Object.entries(scalars)), { maxLength: 6, selector: ([name]) => name })
   .chain((chosen) => fc.tuple(fc.record(Object.fromEntries<fc.Arbitrary<unknown>>(chosen)), pick, fc.boolean()))
   .map(([own, picked, nested]) => (nested ? { ...picked, child: own, rall: [own] } : { ...own, ...picked }));
+
+/** A small generator of its own, so that the mutations are the same on every machine. */
+export function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Changes a record in one to three places: cuts, inserts, deletes, repeats, flips. */
+export function mutate(original: Uint8Array, below: (limit: number) => number): Uint8Array {
+  let result = Buffer.from(original);
+  for (let times = 1 + below(3); times > 0; times -= 1) {
+    const at = below(result.length + 1);
+    const kind = below(6);
+    if (kind === 0) result = result.subarray(0, at);
+    else if (kind === 1)
+      result = Buffer.concat([result.subarray(0, at), Buffer.from([below(256)]), result.subarray(at)]);
+    else if (kind === 2) result = Buffer.concat([result.subarray(0, at), result.subarray(at + 1 + below(4))]);
+    else if (kind === 3) result = Buffer.concat([result, result.subarray(at)]);
+    else {
+      result = Buffer.from(result);
+      if (at < result.length) result[at] = kind === 4 ? below(256) : (result[at] ?? 0) ^ (1 << below(8));
+    }
+  }
+  return result;
+}
