@@ -40,11 +40,16 @@ export interface SourceTimings {
   /** How long a join waits for the other members. Short: a member of ours answers a rebalance within a heartbeat. */
   readonly rebalanceTimeoutMs: number;
   /**
-   * Long-poll time of a fetch. Short, because a partition that is resumed while a fetch for its idle siblings is under
-   * way waits for it, and because a batch queued behind another broker's long poll is what guard G6 throws away. A loop
-   * in which everything is paused does not wait: `begin` and `resume` wake it. Idle cost: ten requests a second a broker.
+   * Long-poll time of a fetch while any partition is paused. Short, because one that is resumed while a fetch for its
+   * idle siblings is under way has to wait for it. A loop in which everything is paused does not wait: `begin` and
+   * `resume` wake it.
    */
   readonly fetchWaitMs: number;
+  /**
+   * Long-poll time while every partition is being read: the broker answers at once when there is something. It bounds
+   * what an idle source costs (a request of kafkajs' lists all partitions), and delays a stop by as much.
+   */
+  readonly idleWaitMs: number;
   /** How soon new partitions and moved leaders are noticed at the latest. */
   readonly metadataMaxAgeMs: number;
   readonly connectMs: number;
@@ -88,6 +93,7 @@ export const SOURCE_TIMINGS: SourceTimings = {
   heartbeatMs: 1_000,
   rebalanceTimeoutMs: 20_000,
   fetchWaitMs: 100,
+  idleWaitMs: 500,
   metadataMaxAgeMs: 30_000,
   connectMs: 10_000,
   requestMs: 30_000,
@@ -113,8 +119,10 @@ export function resolveSource(options: RecordSourceOptions): ResolvedSource {
   if (timings.heartbeatMs * 3 > timings.sessionTimeoutMs) {
     throw new RangeError("three heartbeats must fit into sessionTimeoutMs");
   }
-  if (timings.fetchWaitMs > timings.heartbeatMs) {
-    throw new RangeError("fetchWaitMs must not exceed heartbeatMs: an idle fetch loop heartbeats between two fetches");
+  if (Math.max(timings.fetchWaitMs, timings.idleWaitMs) > timings.heartbeatMs) {
+    throw new RangeError(
+      "fetchWaitMs and idleWaitMs must not exceed heartbeatMs: an idle loop heartbeats between fetches",
+    );
   }
   return { ...options, limits: { ...FETCH_LIMITS, ...options.limits }, timings };
 }

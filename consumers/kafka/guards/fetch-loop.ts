@@ -37,6 +37,7 @@ function guardFetch(): void {
     const consumer = consumerOf(this.cluster);
     if (consumer !== undefined) {
       consumer.attach(this);
+      this.maxWaitTime = consumer.longPollMs(isFlowing(this));
       if (!mayFetch(this, nodeId)) return idle(this, consumer);
       seedCommitted(this);
     }
@@ -67,6 +68,12 @@ function mayFetch(group: ConsumerGroupInternals, nodeId: string): boolean {
   const active = rounds >= REFRESH_EVERY || hasActive(group, nodeId);
   idleRounds.set(group, active ? 0 : rounds);
   return active;
+}
+
+function isFlowing(group: ConsumerGroupInternals): boolean {
+  return group
+    .assigned()
+    .every(({ topic, partitions }) => partitions.every((partition) => !group.isPaused(topic, partition)));
 }
 
 function hasActive(group: ConsumerGroupInternals, nodeId: string): boolean {

@@ -38,7 +38,8 @@ export interface ConsumerGroupInternals {
   readonly groupId: string;
   /** Null before the first join, and once the group was left. */
   readonly memberId: string | null;
-  readonly maxWaitTime: number;
+  /** Long-poll time in milliseconds, read at each fetch. */
+  maxWaitTime: number;
   readonly offsetManager: OffsetManagerInternals | null;
   readonly preferredReadReplicasPerTopicPartition: Readonly<Record<string, Record<number, unknown>>>;
   assigned(): TopicPartitions[];

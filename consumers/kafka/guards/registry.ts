@@ -6,6 +6,8 @@ import type { ClusterInternals, ConsumerGroupInternals } from "./internals.ts";
 export interface GuardedConsumer {
   /** A fetch is about to be made under the present generation. */
   attach(group: ConsumerGroupInternals): void;
+  /** Long-poll time of the next fetch in milliseconds; `flowing`: none of the group's partitions is paused. */
+  longPollMs(flowing: boolean): number;
   /** Resolves when a partition may have become fetchable, or after `waitMs`. */
   untilWoken(waitMs: number): Promise<void>;
   /** The broker has nothing at this position; the partition is paused already. */

@@ -9,6 +9,7 @@ export function consumerConfig(source: ResolvedSource): ConsumerConfig {
     sessionTimeout: timings.sessionTimeoutMs,
     heartbeatInterval: timings.heartbeatMs,
     rebalanceTimeout: timings.rebalanceTimeoutMs,
+    // Set anew before each fetch: see `longPollMs`.
     maxWaitTimeInMs: timings.fetchWaitMs,
     minBytes: 1,
     maxBytesPerPartition: limits.fetchBytesPerPartition,

@@ -194,6 +194,10 @@ export class ConsumerLife implements Steering {
         this.#group = group;
         if (!this.#over) listener.attach(group);
       },
+      longPollMs: (flowing) => {
+        const { idleWaitMs, fetchWaitMs } = this.#source.timings;
+        return flowing ? idleWaitMs : fetchWaitMs;
+      },
       untilWoken: (waitMs) => this.#wakeUp.wait(waitMs),
       outOfRange: (partition, position) => {
         if (!this.#over) listener.outOfRange(partition, position);

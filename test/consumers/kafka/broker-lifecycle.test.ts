@@ -76,7 +76,7 @@ describe("flow", () => {
     for (let batch = 0; batch < 5; batch += 1) await fill(brokers, names.topic, [0], 20, batch * 20);
     // One batch a fetch: a hundred bytes never hold two.
     const limits = { fetchBytesPerPartition: 100 };
-    const timings = { fetchWaitMs: 3_000, heartbeatMs: 3_000, sessionTimeoutMs: 10_000 };
+    const timings = { fetchWaitMs: 3_000, idleWaitMs: 3_000, heartbeatMs: 3_000, sessionTimeoutMs: 10_000 };
     const probe = new SourceProbe({ brokers, ...names, limits, timings });
     probe.onBatch = () => {
       probe.source.pause(probe.epoch, 0);

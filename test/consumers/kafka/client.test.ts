@@ -179,5 +179,6 @@ describe("options", () => {
     expect(() => resolveSource({ ...base, brokers, group: "" })).toThrow(RangeError);
     expect(() => resolveSource({ ...base, brokers, timings: { heartbeatMs: 4_000 } })).toThrow(/heartbeats/);
     expect(() => resolveSource({ ...base, brokers, timings: { fetchWaitMs: 1_001 } })).toThrow(/fetchWaitMs/);
+    expect(() => resolveSource({ ...base, brokers, timings: { idleWaitMs: 1_001 } })).toThrow(/idleWaitMs/);
   });
 });

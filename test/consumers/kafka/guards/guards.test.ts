@@ -36,6 +36,7 @@ async function call(path: string, method: string, self: object, ...args: unknown
 function consumerStub(changes: Partial<GuardedConsumer> = {}): GuardedConsumer {
   return {
     attach: () => undefined,
+    longPollMs: () => 7,
     untilWoken: async () => undefined,
     outOfRange: () => undefined,
     fetched: () => undefined,
