@@ -17,9 +17,7 @@ import { guardRoute } from "./schema/route-guard.ts";
 import { registerService } from "./service/index.ts";
 import { registerSources } from "./sources/index.ts";
 
-export type { App, AppOptions, MetricsText } from "./app.ts";
-export { DEFAULT_HTTP_LIMITS } from "./limits.ts";
-export type { HttpLimits } from "./limits.ts";
+export type { App, AppOptions } from "./app.ts";
 
 /**
  * Builds the HTTP control plane, ready and not listening.

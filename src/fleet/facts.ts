@@ -1,4 +1,4 @@
-import { BindingRecord, LedgerRecord, StartRecordSchema, StopRecord, recordNames } from "../control/records.ts";
+import { LedgerRecord, StartRecordSchema, StopRecord, recordNames } from "../control/records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
 import { type Ledger, EMPTY_LEDGER } from "../core/ledger/ledger.ts";
@@ -79,9 +79,4 @@ export class FactsReader {
     const committed = await this.#source.committed();
     return { committed, bounds: await this.#source.bounds() };
   }
-}
-
-/** Reads the binding of a source; undefined before its first start. @throws KvFault */
-export async function readBinding(plane: KvPlane, name: string) {
-  return (await readRecord(plane.control, recordNames.binding(name), BindingRecord))?.value;
 }
