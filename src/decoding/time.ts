@@ -24,8 +24,35 @@ export function timeFromMilliseconds(value: InputValue): number | undefined {
 
 /** The canonical JSON form of a valid Timestamp: 0, 3, 6 or 9 digits of a second. */
 export function timestampText(seconds: number, nanos: number): string {
-  const date = new Date(seconds * 1_000).toISOString().slice(0, 19);
-  return `${date}${fractionText(nanos)}Z`;
+  const day = Math.floor(seconds / DAY_SECONDS);
+  const second = seconds - day * DAY_SECONDS;
+  const clock = `${two(Math.floor(second / 3_600))}:${two(Math.floor(second / 60) % 60)}:${two(second % 60)}`;
+  return `${dateText(day)}T${clock}${fractionText(nanos)}Z`;
+}
+
+const DAY_SECONDS = 86_400;
+/** Days of 400 Gregorian years, after which the calendar repeats. */
+const ERA_DAYS = 146_097;
+/** Days from 0000-03-01 to 1970-01-01. */
+const DAYS_TO_1970 = 719_468;
+
+/** Date of a day counted from 1970-01-01. Years are counted from March, so that a leap day is the last day of its year. */
+function dateText(day: number): string {
+  const days = day + DAYS_TO_1970;
+  const era = Math.floor(days / ERA_DAYS);
+  const dayOfEra = days - era * ERA_DAYS;
+  const leapDays = Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096);
+  const yearOfEra = Math.floor((dayOfEra - leapDays) / 365);
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const dayOfMonth = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1;
+  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  return `${String(year).padStart(4, "0")}-${two(month)}-${two(dayOfMonth)}`;
+}
+
+function two(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
 }
 
 /** RFC 3339 with a capital T, up to nine digits of a second, and Z or an offset. */

@@ -177,6 +177,17 @@ describe("body faults", () => {
   });
 });
 
+test("long text is escaped like short text", () => {
+  const decoder = compile(EXAMPLE, "t.M", {}, { body: "json" });
+  const every = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code)).join("");
+  for (const text of [every, `${every}${"é\u2028😀".repeat(40)}`, ...every.split("")]) {
+    const bytes = Buffer.from(text);
+    const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
+    const hex = Buffer.concat([Buffer.from([0x12, ...length]), bytes]).toString("hex");
+    expect(bodyOf(decoder, hex)).toBe(`{"s":${JSON.stringify(text)}}`);
+  }
+});
+
 describe("other bodies", () => {
   test("original keeps the bytes, unknown fields included", () => {
     const decoder = compile(EXAMPLE, "t.M", {}, { body: "original" });
