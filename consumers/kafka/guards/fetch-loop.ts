@@ -118,9 +118,12 @@ function guardHandleBatch(): void {
       consumer?.staleBatch(batch.partition);
       return;
     }
-    if (!this.running || consumer === undefined || !(batch.rawMessages instanceof FetchedRecords)) {
+    if (!this.running || consumer === undefined) {
       await original.call(this, batch);
       return;
+    }
+    if (!(batch.rawMessages instanceof FetchedRecords)) {
+      throw new TypeError("the broker only knows fetch versions from before record batches (Apache Kafka 0.11)");
     }
     const position = Number(batch.fetchedOffset);
     consumer.fetched({ ...batch.rawMessages.response, position }, group);

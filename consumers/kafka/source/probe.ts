@@ -53,9 +53,16 @@ export class Probe {
       const { led, leaderless } = await this.#partitions(cluster);
       const coordinator = await cluster.findGroupCoordinator({ groupId: group });
       const wanted = [...led, ...leaderless].map((partition) => ({ partition, offset: "0" }));
-      const { responses } = await coordinator.offsetFetch({ groupId: group, topics: [{ topic, partitions: wanted }] });
-      const answers = responses.flatMap((response) => response.partitions);
-      return new Map(answers.map(({ partition, offset }) => [partition, committedOf(offset)]));
+      try {
+        const asked = [{ topic, partitions: wanted }];
+        const { responses } = await coordinator.offsetFetch({ groupId: group, topics: asked });
+        const answers = responses.flatMap((response) => response.partitions);
+        return new Map(answers.map(({ partition, offset }) => [partition, committedOf(offset)]));
+      } catch (error) {
+        // Apache Kafka answers −1 for a group that it does not know, others say so.
+        if (classifyError(error).type !== "GROUP_ID_NOT_FOUND") throw error;
+        return new Map(wanted.map(({ partition }) => [partition, undefined]));
+      }
     });
   }
 

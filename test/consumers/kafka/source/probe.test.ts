@@ -30,6 +30,7 @@ class FakeCluster {
   readonly committedOffsets: string[];
   silent = false;
   leaveError: unknown;
+  groupError: unknown;
 
   constructor(leaders: number[], committedOffsets: string[] = leaders.map(() => "-1")) {
     this.leaders = leaders;
@@ -64,15 +65,17 @@ class FakeCluster {
 
   async findGroupCoordinator(): Promise<object> {
     return {
-      offsetFetch: async () => ({
-        responses: [
-          { topic: "t", partitions: this.committedOffsets.map((offset, partition) => ({ partition, offset })) },
-        ],
-      }),
+      offsetFetch: async () => this.#offsets(),
       leaveGroup: async () => {
         if (this.leaveError !== undefined) throw this.leaveError;
       },
     };
+  }
+
+  #offsets(): object {
+    if (this.groupError !== undefined) throw this.groupError;
+    const partitions = this.committedOffsets.map((offset, partition) => ({ partition, offset }));
+    return { responses: [{ topic: "t", partitions }] };
   }
 }
 
@@ -128,6 +131,19 @@ describe("the probe", () => {
         [3, 0],
       ]),
     );
+  });
+
+  it("takes a group that is not known for one without commits", async () => {
+    const cluster = new FakeCluster([1, 1]);
+    cluster.groupError = { type: "GROUP_ID_NOT_FOUND" };
+    expect(await probing(cluster).probe.committed()).toEqual(
+      new Map([
+        [0, undefined],
+        [1, undefined],
+      ]),
+    );
+    cluster.groupError = { type: "GROUP_LOAD_IN_PROGRESS" };
+    await expect(probing(cluster).probe.committed()).rejects.toMatchObject({ code: "group-unavailable" });
   });
 
   it("asks another broker where one is down", async () => {
