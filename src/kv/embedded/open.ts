@@ -20,6 +20,8 @@ export interface EmbeddedPlaneLimits {
   readonly commitBytes?: number;
   /** An owner that answers nothing for this long while work waits is taken down. Default 30,000 ms. */
   readonly stallMs?: number;
+  /** An owner goes down, as full, before its disk has fewer free bytes than this. Default 64 MiB. */
+  readonly freeBytesMin?: number;
   /** At closing, an owner has this long to finish what waits. Default 10,000 ms. */
   readonly closeMs?: number;
 }
@@ -40,6 +42,7 @@ const DEFAULTS = {
   bodyBytesMax: 8 * MIB,
   mapSizeBytes: 64 * 1024 * MIB,
   commitBytes: 16 * MIB,
+  freeBytesMin: 64 * MIB,
   stallMs: 30_000,
   closeMs: 10_000,
 } as const satisfies Required<EmbeddedPlaneLimits>;
@@ -62,10 +65,10 @@ export async function openWithThreads(options: EmbeddedPlaneOptions, spawn: Spaw
   const pool = new ChunkPool();
   const listener: { plane?: EmbeddedPlane } = {};
   const links = OWNERS.map((owner) => {
-    const { mapSizeBytes, commitBytes, stallMs, closeMs } = limits;
+    const { mapSizeBytes, commitBytes, freeBytesMin, stallMs, closeMs } = limits;
     const directory = directories.paths[owner];
     return new OwnerLink(owner, {
-      setup: { owner, directory, mapSizeBytes, commitBytes, answerBytes: ANSWER_BYTES },
+      setup: { owner, directory, mapSizeBytes, commitBytes, freeBytesMin, answerBytes: ANSWER_BYTES },
       spawn,
       pool,
       clock: options.clock,

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { invariant } from "../../core/invariant.ts";
+import { DiskFull, requireSpace } from "./disk-space.ts";
 import { Environment } from "./environment.ts";
 import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
 import { CorruptStore } from "./store-file.ts";
@@ -56,7 +57,9 @@ class OwnerThread {
       next = this.#next();
     }
     const parts = writes.flatMap((write) => write.parts);
-    this.#environment.merge(parts.map((part) => Buffer.from(part.buffer, 0, part.length)));
+    const packed = parts.map((part) => Buffer.from(part.buffer, 0, part.length));
+    requireSpace(this.#setup.directory, packed, this.#setup.freeBytesMin);
+    this.#environment.merge(packed);
     const buffers = parts.map((part) => part.buffer);
     const through = writes.at(-1)?.seq ?? first.seq;
     this.#send({ kind: "committed", through, buffers, storedBytes: this.#environment.storedBytes() }, buffers);
@@ -112,6 +115,7 @@ function reasonOf(error: unknown): OwnerReason {
   if (error instanceof CorruptStore || /MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|VERSION_MISMATCH)/.test(text)) {
     return { code: "OWNER_CORRUPT", text };
   }
+  if (error instanceof DiskFull) return { code: "OWNER_DISK_FULL", text };
   if (/MDB_MAP_FULL/.test(text)) return { code: "OWNER_MAP_FULL", text };
   if (/ENOSPC|EDQUOT|EFBIG|No space left|Disk quota|File too large/i.test(text))
     return { code: "OWNER_DISK_FULL", text };

@@ -14,6 +14,8 @@ export interface OwnerSetup {
   readonly mapSizeBytes: number;
   /** A transaction gathers waiting writes until it has this many bytes. */
   readonly commitBytes: number;
+  /** A transaction is refused, and the owner goes down, when the disk would have less than this free after it. */
+  readonly freeBytesMin: number;
   /** Answers to one read end when they have this many bytes; the rest is asked again. */
   readonly answerBytes: number;
 }

@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type SpawnOwner, watchWorker } from "../../../src/kv/embedded/owner-thread.ts";
@@ -30,7 +30,7 @@ export function spawnFrom(entry: URL): SpawnOwner {
 async function bundleWorker(): Promise<URL> {
   // Below node_modules, so that the bundle finds lmdb.
   const outDir = join(root, "node_modules", ".cache", "kv-owner-worker", `${process.pid}`);
-  process.once("exit", () => rmSync(outDir, { recursive: true, force: true }));
+  removeLeftovers(dirname(outDir));
   // Loaded here, because child processes import this module for the rest of it.
   const { build } = await import("vite");
   await build({
@@ -45,4 +45,12 @@ async function bundleWorker(): Promise<URL> {
     },
   });
   return pathToFileURL(join(outDir, "owner-worker.mjs"));
+}
+
+/** Removes the bundles of processes that are gone. */
+function removeLeftovers(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const pid of readdirSync(folder)) {
+    if (!existsSync(join("/proc", pid))) rmSync(join(folder, pid), { recursive: true, force: true });
+  }
 }

@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedPlane } from "../../../src/kv/embedded/plane.ts";
 import type { CellWrite } from "../../../src/ports/kv-plane.ts";
@@ -87,6 +88,22 @@ describe("an owner that fails", () => {
     expect(await plane.write([cell("k", 1)])).toMatchObject({ count: 3 });
     tamper.crash("b");
     await expect(plane.write([cell("k", 2)])).rejects.toMatchObject({ code: "KV_NO_QUORUM" });
+  });
+});
+
+describe("a disk that fills up", () => {
+  it("takes the owners on it down before LMDB meets it", async () => {
+    const { site, tamper } = await tampered();
+    const opened = await site.open({ spawn: tamper.spawn });
+    await opened.write([cell("k", 1)]);
+    await opened.close();
+    const { bavail, bsize } = statfsSync(site.root);
+    const plane = await site.open({ spawn: tamper.spawn, limits: { freeBytesMin: bavail * bsize * 2 } });
+    await expect(plane.write([cell("k", 2)])).rejects.toMatchObject({ code: "KV_NO_QUORUM" });
+    await vi.waitFor(() => expect(new Set(states(plane))).toEqual(new Set(["OWNER_DISK_FULL"])));
+    await plane.close();
+    const again = await site.open();
+    expect(await again.restore([cell("k", 0)])).toEqual([{ order: 1, bytes: text("x") }]);
   });
 });
 
