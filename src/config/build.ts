@@ -1,4 +1,4 @@
-import { relative, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { toLimits, type LimitName } from "./limits.ts";
 import type { ConfigReader } from "./reader.ts";
 import { limitFaults } from "./relations.ts";
@@ -144,7 +144,7 @@ function buildKv(reader: ConfigReader, kv: FileValues["kv"], { cwd }: BuildInput
 
 function contains(outer: string, inner: string): boolean {
   const way = relative(outer, inner);
-  return way === "" || (!way.startsWith("..") && !way.startsWith("/"));
+  return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
 }
 
 function warningsOf(config: StreamsConfig): readonly string[] {

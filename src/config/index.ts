@@ -3,11 +3,4 @@ export { readBounded } from "./read-file.ts";
 export { LIMITS } from "./limits.ts";
 export { BUILT_IN_SUBJECTS } from "./sources.ts";
 export type { ConfigFault } from "./fault.ts";
-export type {
-  BrokerConfig,
-  HttpConfig,
-  LoadedConfig,
-  Origin,
-  SourceSeed,
-  StreamsConfig,
-} from "./types.ts";
+export type { BrokerConfig, HttpConfig, LoadedConfig, Origin, SourceSeed, StreamsConfig } from "./types.ts";

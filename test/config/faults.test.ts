@@ -58,6 +58,7 @@ test.each<[string, string, RegExp]>([
   ["kv: { directories: [a, b] }", "kv.directories", /2 entries; write 3/],
   ["kv: { directories: [a, b, a/] }", "kv.directories[2]", /equal to kv.directories\[0\]/],
   ["kv: { directories: [a, b, b/c] }", "kv.directories[2]", /kv.directories\[1\]/],
+  ["kv: { directories: [a, b, a/..c] }", "kv.directories[2]", /kv.directories\[0\]/],
   ["kv: { directories: [a/b, a, c] }", "kv.directories[0]", /kv.directories\[1\]/],
   ["kv: { writeAcks: 1 }", "kv.writeAcks", /2 to 3/],
   ["kv: { engine: lmdb }", "kv.engine", /write one of embedded, cassandra/],

@@ -39,6 +39,16 @@ function write(name: keyof typeof LIMITS, value: number): string {
   return LIMITS[name].unit === "ms" ? `${value}ms` : `${value}`;
 }
 
+test.each(RELATIONS.map((relation) => [relationText(relation), relation] as const))(
+  "%s at the border",
+  (text, relation) => {
+    const { low, factor = 1, orEqual, high } = relation;
+    const highValue = Math.floor(Math.min(LIMITS[high].default, LIMITS[low].max * factor) / factor) * factor;
+    const { path } = relationFaults(low, highValue / factor, high, highValue, text);
+    expect(path).toBe(orEqual ? undefined : `limits.${low}`);
+  },
+);
+
 test("the floors of all sources must fit into the budget", () => {
   const sources = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ name: `s${n}`, kind: "documents", topic: "t" }));

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,7 +22,7 @@ export function repositoryFiles(): readonly SourceFile[] {
   });
   return listed
     .split("\0")
-    .filter((path) => path !== "" && existsSync(join(ROOT, path)))
+    .filter((path) => path !== "" && lstatSync(join(ROOT, path), { throwIfNoEntry: false })?.isFile() === true)
     .map((path) => ({ path, bytes: readFileSync(join(ROOT, path)) }))
     .filter(({ bytes }) => !bytes.includes(0))
     .map(({ path, bytes }) => ({ path, text: bytes.toString("utf8") }));
