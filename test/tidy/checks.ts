@@ -135,3 +135,15 @@ export function foldersOf(files: readonly SourceFile[], places: readonly string[
   const folders = files.filter(isCode).map(({ path }) => dirname(path));
   return [...new Set(folders)].filter((folder) => places.some((place) => folder.startsWith(`${place}/`))).toSorted();
 }
+
+/** Whether a line of `design` names a folder: by its whole path, or by its name in a line about a folder above it. */
+export function isMapped(folder: string, design: string): boolean {
+  const parts = folder.split("/");
+  const above = parts.slice(1).map((_, depth) => parts.slice(0, depth + 1).join("/"));
+  const name = parts.at(-1) ?? "";
+  return design.split("\n").some((line) => {
+    if (line.includes(`\`${folder}/`)) return true;
+    const inRow = line.includes(`\`${name}/\``) || line.includes(`\`${name}\``);
+    return inRow && above.some((parent) => line.startsWith(`| \`${parent}/\``));
+  });
+}

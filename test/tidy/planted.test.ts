@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CHECKS, foldersOf, stateNames } from "./checks.ts";
+import { CHECKS, foldersOf, isMapped, stateNames } from "./checks.ts";
 import { LAYERS, MAPPED } from "./rules.ts";
 
 /** A planted violation must be found, and its neighbour that is right must not. */
@@ -85,4 +85,18 @@ test("folders and states are found", () => {
   ];
   expect(foldersOf(some, MAPPED)).toEqual(["src/a/b"]);
   expect([...stateNames(some)]).toEqual([["X_STATES", ["one", "two"]]]);
+});
+
+test.each([
+  ["src/a", "| `src/a/` | what it does |", true],
+  ["src/a/b", "| `src/a/` | `b/` and others |", true],
+  ["routes/b", "| `routes/` | a folder per resource (`b`, `c`) |", true],
+  ["src/a/b/c", "| `src/a/` | `b/`, `c/` |", true],
+  ["src/a/b", "see `src/a/b/` for more", true],
+  ["src/a/b", "| `src/a/` | what it does |", false],
+  ["src/a/b", "| `src/x/` | `b/` and others |", false],
+  ["src/a", "| `src/ab/` | what it does |", false],
+  ["src/a", "", false],
+])("%s in %j: %s", (folder, design, mapped) => {
+  expect(isMapped(folder, design)).toBe(mapped);
 });
