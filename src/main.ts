@@ -16,7 +16,7 @@ async function serve({ config }: LoadedConfig): Promise<number> {
   const logger = createLogger(config.log);
   const release = packageVersion();
   process.on("unhandledRejection", (reason) =>
-    logger.error({ err: reason }, "a promise was rejected and nobody looked"),
+    logger.error({ error: reason }, "a promise was rejected and nobody looked"),
   );
   let service: Service;
   try {

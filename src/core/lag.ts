@@ -5,6 +5,7 @@ export type Measured =
   | { readonly known: true; readonly value: number }
   | { readonly known: false; readonly cause: string };
 
+/** What lag is computed from; everything in it was read no earlier than the standing. */
 export interface LagInputs {
   /** Next to be applied, and what it was taken from; read before the end was. Undefined: nothing is known of it. */
   readonly standing: { readonly at: Offset; readonly basis: "watermark" | "committed" } | undefined;
@@ -15,6 +16,7 @@ export interface LagInputs {
   readonly nowMs: number;
 }
 
+/** Lag of one partition, in records and seconds, and what it was counted from. */
 export interface Lag {
   readonly records: Measured;
   readonly seconds: Measured;

@@ -4,9 +4,11 @@
 export const KINDS = ["documents", "traffic", "campaigns", "dials", "ad_actions"] as const;
 export type KindName = (typeof KINDS)[number];
 
+/** How a record's value is encoded. */
 export const FORMATS = ["protobuf", "json", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** What stands before the value's encoding: nothing, or the Confluent wire format (magic, schema id, message indexes). */
 export const FRAMINGS = ["none", "confluent"] as const;
 export type Framing = (typeof FRAMINGS)[number];
 

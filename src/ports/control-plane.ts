@@ -14,11 +14,13 @@ export interface ControlPlane {
   readonly owners: OwnerQueries;
 }
 
+/** Whether the process can serve its API. */
 export interface HealthQueries {
   /** Whether the API can be served; never fails because of a broker, a KV owner or a stopped partition. */
   ready(): { readonly ready: boolean; readonly phase: "starting" | "serving" | "draining"; readonly kv: "up" | "away" };
 }
 
+/** States of a partition as operators read them. */
 export const PARTITION_STATES = [
   "unassigned",
   "starting",
@@ -53,6 +55,7 @@ export interface HoldView {
   readonly attempts: number;
 }
 
+/** One partition: what was asked for, what is, and why. */
 export interface PartitionView {
   readonly source: string;
   readonly partition: number;
@@ -82,6 +85,7 @@ export interface PartitionCounts {
   readonly folded: number;
 }
 
+/** One source: what was asked for, what is, and why. */
 export interface SourceView {
   readonly name: string;
   readonly kind: string;
@@ -107,6 +111,7 @@ export interface SourceView {
   readonly recentErrors: readonly { readonly at: number; readonly code: string; readonly text: string }[];
 }
 
+/** A definition in force. */
 export interface DefinitionView {
   readonly definition: SourceDefinition;
   readonly revision: number;
@@ -116,6 +121,7 @@ export interface DefinitionView {
   readonly fileDiffers?: readonly string[];
 }
 
+/** Sources and partitions, and the change of a definition. */
 export interface SourceQueries {
   list(): readonly SourceView[];
   /** @throws StreamsError SOURCE_UNKNOWN */
@@ -138,6 +144,7 @@ export type Measured =
   | { readonly known: true; readonly value: number }
   | { readonly known: false; readonly cause: string };
 
+/** Lag of one partition. */
 export interface PartitionLag {
   readonly source: string;
   readonly partition: number;
@@ -152,11 +159,13 @@ export interface PartitionLag {
   readonly measuredAt: number;
 }
 
+/** Lag of several partitions, from each source's last reading of its log. */
 export interface LagView {
   readonly measuredAt: number;
   readonly partitions: readonly PartitionLag[];
 }
 
+/** Lag, without asking the broker. */
 export interface LagQueries {
   all(): LagView;
   /** @throws StreamsError SOURCE_UNKNOWN */
@@ -174,6 +183,7 @@ export interface Provenance {
   readonly timestampMs: number;
 }
 
+/** A stored document and the record that it came from. */
 export interface DocumentView {
   readonly namespace: string;
   readonly id: string;
@@ -183,11 +193,13 @@ export interface DocumentView {
   readonly asOf: number;
 }
 
+/** Reads of single documents. */
 export interface DocumentQueries {
   /** @throws StreamsError NAMESPACE_UNKNOWN, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
   read(namespace: string, id: string): Promise<DocumentView>;
 }
 
+/** The owners of the KV plane, and what its quorums are. */
 export interface OwnerQueries {
   owners(): readonly OwnerStatus[];
   /** Durable acks that a write needs, and owners that a restoring read asks. */

@@ -27,6 +27,7 @@ export type InputType =
   /** number: milliseconds since 1970, from google.protobuf.Timestamp or an integer of milliseconds */
   | "time";
 
+/** Value of an input in JavaScript, by its {@link InputType}; undefined when absent. */
 export type InputValue = string | Uint8Array | bigint | number | boolean | undefined;
 
 /** A decoded value. */

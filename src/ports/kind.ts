@@ -32,4 +32,5 @@ export interface VersionedKind {
   apply(record: RecordContext, value: DecodedRecord | null): VersionedWrite | RecordFault;
 }
 
+/** How records of one kind become writes. */
 export type Kind = VersionedKind;

@@ -17,6 +17,7 @@ export interface CellAddress {
   readonly key: Uint8Array;
 }
 
+/** One cell to merge. */
 export interface CellWrite extends CellAddress, OrderedBytes {}
 
 /** Longest key, in bytes: fits every engine with its own prefix. */
@@ -37,6 +38,7 @@ export interface CellReceipt {
 /** What an owner is: `up` counts for W and R, the others do not. */
 export const OWNER_STATES = ["up", "down", "lost"] as const;
 
+/** One owner as operators read it. */
 export interface OwnerStatus {
   readonly owner: string;
   readonly state: (typeof OWNER_STATES)[number];
@@ -70,6 +72,7 @@ export interface ControlRecord {
   readonly value: Uint8Array;
 }
 
+/** Whether a compare-and-set took. */
 export type CasOutcome =
   | { readonly outcome: "written"; readonly record: ControlRecord }
   /** Somebody else's value stands; `current` is it, undefined when there is none. */
@@ -85,6 +88,7 @@ export interface ControlStore {
   list(prefix: string, limit?: number): Promise<readonly string[]>;
 }
 
+/** The store of everything that records become, and of the deployment's small state. */
 export interface KvPlane {
   readonly control: ControlStore;
   /**
@@ -110,6 +114,7 @@ export interface KvPlane {
   close(): Promise<void>;
 }
 
+/** What one owner holds of one cell. */
 export interface OwnerAnswer {
   readonly owner: string;
   readonly answer: "holds" | "absent" | "unavailable";

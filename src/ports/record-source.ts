@@ -77,6 +77,7 @@ export interface SourceEvents {
 
 /** Lifecycle of the consumer behind a source. */
 export const SOURCE_STATES = ["idle", "joining", "joined", "backing-off", "stopping", "stopped"] as const;
+/** State of the consumer, and why it is in it. */
 export interface SourceState {
   readonly state: (typeof SOURCE_STATES)[number];
   /** Why it is backing off. */

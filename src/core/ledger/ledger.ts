@@ -15,6 +15,7 @@ export interface Ledger {
   readonly nextNumber: number;
 }
 
+/** The ledger of a partition that was never read. */
 export const EMPTY_LEDGER: Ledger = { rows: [], nextNumber: 1 };
 
 /**

@@ -41,6 +41,7 @@ export type StartDecision =
     }
   | { readonly decision: "stop"; readonly stop: Stop };
 
+/** A record by which the log is recognised before anything new is read. */
 export interface Verification {
   readonly fingerprint: Fingerprint;
   /** What to do when the record is no longer in the log (compacted): a known commit vouches for it, nothing else does. */

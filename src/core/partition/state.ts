@@ -24,6 +24,7 @@ export type Phase =
   /** Another assignment epoch: every later result is void. */
   | { readonly phase: "gone" };
 
+/** What a hold waits for: one batch that has to be written, or the bounds of the log. */
 export type Hold = { readonly hold: "write"; readonly seq: number } | { readonly hold: "bounds" };
 
 /** A batch between delivery and acknowledgement. */
@@ -39,6 +40,7 @@ export interface InFlight {
   readonly fingerprint: Fingerprint | undefined;
 }
 
+/** Everything that the machine knows of one partition. Replaced whole at each event, never changed. */
 export interface PartitionState {
   readonly phase: Phase;
   /** Last contiguously acknowledged + 1, over what was delivered. Undefined before the start is decided. */
@@ -61,6 +63,7 @@ export interface PartitionState {
   readonly nextSeq: number;
 }
 
+/** A partition that was just assigned. */
 export const INITIAL_STATE: PartitionState = {
   phase: { phase: "starting", attempts: 0 },
   watermark: undefined,
@@ -110,6 +113,7 @@ export interface BoundsReading {
   readonly before: { readonly reached: Offset; readonly logStart: Offset };
 }
 
+/** Why a fetch of this partition gave no records. */
 export type FetchFaultCode = "out-of-range" | "undecodable" | "batch-too-large";
 
 /** A batch as the machine sees it. */
@@ -141,6 +145,7 @@ export type PartitionEffect =
   | { readonly effect: "read-bounds"; readonly attempt: number }
   | { readonly effect: "persist-stop"; readonly stop: Stop };
 
+/** The outcome of one event: the next state, and the effects in the order in which to carry them out. */
 export interface Step {
   readonly state: PartitionState;
   readonly effects: readonly PartitionEffect[];

@@ -77,6 +77,7 @@ export const STOPS = {
   },
 } as const satisfies Record<string, { commits: boolean; text: string; remedy: string }>;
 
+/** Stable code of a stop; operators and dashboards match on it. */
 export type StopCode = keyof typeof STOPS;
 
 /** One halt of one partition, as it is stored (I13) and shown. */

@@ -13,6 +13,7 @@ export interface Binding {
   readonly firstStart: "earliest" | { readonly timestampMs: number };
 }
 
+/** What the broker says that a topic is. */
 export interface Identity {
   readonly clusterId: string;
   readonly topic: string;
