@@ -30,6 +30,7 @@ describe("Confluent framing, protobuf", () => {
     ["t.First", "00 00000001 0202 0801", "DECODE_FRAMING @5"],
     ["t.Second", "00 00000001 00 0801", "DECODE_FRAMING @5"],
     ["t.First", "00 00000001 040000 0801", "DECODE_FRAMING @5"],
+    ["t.First.Nested", "00 00000001 00 0801", "DECODE_FRAMING @5"],
     ["t.First", "00 00000001 00 08", "DECODE_TRUNCATED 1@7"],
   ])("%s from %s", (message, hex, expected) => {
     expect(inputsOf(framed(message), hex)).toEqual(expected);
