@@ -2,20 +2,21 @@ import type { SourceState } from "../../../src/ports/record-source.ts";
 import { settleWithin } from "../client/deadline.ts";
 import { Repeats } from "../client/repeats.ts";
 import type { ResolvedSource } from "../options.ts";
+import { classifyError } from "../classify-error.ts";
 import { Backoff } from "./backoff.ts";
 import { ConsumerLife, type LifeEnd, type LifeListener } from "./consumer-life.ts";
+import { Leftovers, type LeaveGroup } from "./leftovers.ts";
 import { WakeUp } from "./wake-up.ts";
 
 /** How long a consumer that has ended may take to let go of its group and its sockets. */
-const CLOSE_MS = 5_000;
+const CLOSE_MS = 2_000;
 
 /** What the supervisor needs of its source. */
 export interface SupervisorHost extends LifeListener {
   /** The consumer is gone: whatever runs under its assignment is void. */
   ended(): void;
   state(state: SourceState): void;
-  /** Makes the group forget a member. @throws when it could not. */
-  leave(memberId: string): Promise<void>;
+  readonly leave: LeaveGroup;
 }
 
 /** Keeps one consumer alive: however it ends, another one is built, after a growing wait, without limit. */
@@ -25,8 +26,7 @@ export class Supervisor {
   readonly #backoff: Backoff;
   readonly #repeats: Repeats;
   readonly #wakeUp: WakeUp;
-  /** Members of ours that the broker may still wait for. */
-  readonly #leftovers = new Set<string>();
+  readonly #leftovers: Leftovers;
   #life: ConsumerLife | undefined;
   #loop: Promise<void> | undefined;
   #stopWithin: number | undefined;
@@ -40,6 +40,7 @@ export class Supervisor {
     this.#backoff = new Backoff(source.timings.backoffMinMs, source.timings.backoffMaxMs);
     this.#repeats = new Repeats(source.clock);
     this.#wakeUp = new WakeUp(source.clock);
+    this.#leftovers = new Leftovers(host.leave);
     if (source.leaveFor !== undefined) this.#leftovers.add(source.leaveFor);
   }
 
@@ -90,12 +91,12 @@ export class Supervisor {
 
   /** One consumer from its start to the closing of its last socket. Never rejects. */
   async #live(): Promise<LifeEnd> {
-    await this.#forgetLeftovers();
-    if (this.#stopWithin !== undefined) return { cause: "unknown", text: "stopped" };
+    this.#joinedAt = undefined;
     try {
+      await this.#leftovers.clear();
+      if (this.#stopWithin !== undefined) return { cause: "unknown", text: "stopped" };
       const life = new ConsumerLife(this.#source, this.#host);
       this.#life = life;
-      this.#joinedAt = undefined;
       life.start();
       const end = await life.ended;
       this.#host.ended();
@@ -103,22 +104,10 @@ export class Supervisor {
       if (life.leftoverMember !== undefined) this.#leftovers.add(life.leftoverMember);
       return end;
     } catch (error) {
-      return { cause: "unknown", text: error instanceof Error ? error.message : "the consumer could not be made" };
+      const { code, text } = classifyError(error);
+      return { cause: code, text };
     } finally {
       this.#life = undefined;
-    }
-  }
-
-  /** A dead member holds its partitions until its session ends: leaving in its name frees them at once. */
-  async #forgetLeftovers(): Promise<void> {
-    for (const memberId of this.#leftovers) {
-      try {
-        await this.#host.leave(memberId);
-        this.#leftovers.delete(memberId);
-      } catch {
-        // The broker is away: the join will say so, with its cause. The member is tried again before the next one.
-        return;
-      }
     }
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { createTopic, deleteTopics } from "../../../local/broker/topics.ts";
-import { startOwnBroker, uniqueTopic, useBroker } from "../../support/broker.ts";
+import { createTopic } from "../../../local/broker/topics.ts";
+import { startOwnBroker, uniqueTopic } from "../../support/broker.ts";
 import { fill } from "./support/producing.ts";
 import { SourceProbe, span } from "./support/source-probe.ts";
 
@@ -49,41 +49,15 @@ describe("a broker that dies", () => {
     await probe.source.stop(10_000);
   });
 
-  it("does not keep a source from stopping", async () => {
-    const probe = new SourceProbe({ brokers: ["127.0.0.1:1"], topic: "none", group: "none" }).run();
-    await probe.until("backing off", () => probe.states.some(({ state }) => state === "backing-off"));
+  it("is asked less and less often, and does not keep a source from stopping", async () => {
+    const started = performance.now();
+    const probe = new SourceProbe({ brokers: ["127.0.0.1:1"], topic: "none", group: "none", leaveFor: "dead" }).run();
+    await probe.until("five attempts", () => probe.states.filter(({ state }) => state === "backing-off").length === 5);
     const before = performance.now();
+    // Half of 250 + 500 + 1000 + 2000 ms at the least, beside the attempts themselves.
+    expect(before - started).toBeGreaterThan(1_875);
     await probe.source.stop(5_000);
     expect(performance.now() - before).toBeLessThan(3_000);
     expect(probe.states.at(-1)?.state).toBe("stopped");
-  });
-
-  it("or a topic that is deleted ends nothing: reading goes on with the topic that comes after it", async () => {
-    const brokers = useBroker();
-    const topic = uniqueTopic("deleted");
-    await createTopic(brokers, { topic, partitions: 2 });
-    await fill(brokers, topic, [0, 1], 5);
-    const probe = new SourceProbe({ brokers, topic, group: `${topic}-group` }).run();
-    await probe.until("the records", () => probe.records.length === 10);
-    await deleteTopics(brokers, [topic]);
-    await probe.until("the topic missed", () => probe.states.some(({ cause }) => cause === "topic-missing"));
-    await expect(probe.source.identity()).rejects.toMatchObject({ code: "topic-missing" });
-    await createTopic(brokers, { topic, partitions: 1 });
-    await fill(brokers, topic, [0], 3);
-    await probe.until("the new records", () => probe.records.length === 13);
-    expect(probe.assignment?.partitions).toEqual([0]);
-    expect(probe.offsets(0)).toEqual([...span(0, 5), ...span(0, 3)]);
-    expect(await probe.source.committed()).toEqual(new Map([[0, undefined]]));
-  });
-
-  it("does not matter when it is the topic that comes later", async () => {
-    const topic = uniqueTopic("late");
-    const brokers = useBroker();
-    const probe = new SourceProbe({ brokers, topic, group: `${topic}-group` }).run();
-    await probe.until("the topic missed", () => probe.states.some(({ cause }) => cause === "topic-missing"));
-    await createTopic(brokers, { topic, partitions: 1 });
-    await fill(brokers, topic, [0], 3);
-    await probe.until("the records", () => probe.records.length === 3);
-    await probe.source.stop(10_000);
   });
 });

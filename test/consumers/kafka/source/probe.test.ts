@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { resolveSource } from "../../../../consumers/kafka/options.ts";
 import { CommitWatch } from "../../../../consumers/kafka/source/commit-watch.ts";
+import { Leftovers } from "../../../../consumers/kafka/source/leftovers.ts";
 import { Probe } from "../../../../consumers/kafka/source/probe.ts";
 import { systemClock } from "../../../../src/clock.ts";
 import type { CommitOutcome } from "../../../../src/ports/record-source.ts";
@@ -176,6 +177,30 @@ describe("the probe", () => {
     await probing(cluster).probe.leave("m");
     cluster.leaveError = { type: "GROUP_AUTHORIZATION_FAILED" };
     await expect(probing(cluster).probe.leave("m")).rejects.toMatchObject({ code: "not-authorized" });
+  });
+});
+
+describe("members left over", () => {
+  it("are left for once, again after a failure that a join would meet too, and given up after any other", async () => {
+    const left: string[] = [];
+    let failure: string | undefined = "GROUP_LOAD_IN_PROGRESS";
+    const leftovers = new Leftovers(async (memberId) => {
+      left.push(memberId);
+      if (failure !== undefined) throw Object.assign(new Error(failure), { type: failure });
+    });
+    await leftovers.clear();
+    leftovers.add("a");
+    leftovers.add("b");
+    await expect(leftovers.clear()).rejects.toThrow("GROUP_LOAD_IN_PROGRESS");
+    failure = undefined;
+    await leftovers.clear();
+    await leftovers.clear();
+    expect(left).toEqual(["a", "a", "b"]);
+    failure = "GROUP_AUTHORIZATION_FAILED";
+    leftovers.add("c");
+    await leftovers.clear();
+    await leftovers.clear();
+    expect(left).toEqual(["a", "a", "b", "c"]);
   });
 });
 
