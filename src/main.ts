@@ -4,7 +4,8 @@ import type { LoadedConfig } from "./config/index.ts";
 import { createLogger } from "./logger.ts";
 import type { Logger } from "./ports/logger.ts";
 import { KvFault } from "./ports/kv-plane.ts";
-import { type Service, wire } from "./wiring.ts";
+import { sourceFaults } from "./wiring/source-faults.ts";
+import { type Service, wire } from "./wiring/wire.ts";
 import { StreamsError } from "./errors.ts";
 import { systemClock } from "./clock.ts";
 
@@ -69,4 +70,4 @@ function refuse(logger: Logger, error: unknown): number {
   return EXIT.fault;
 }
 
-process.exit(await runCli({ ...processInputs(), serve }));
+process.exit(await runCli({ ...processInputs(), serve, sourceFaults }));

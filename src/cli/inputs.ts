@@ -11,6 +11,8 @@ export interface CliInputs extends ConfigInputs {
   err(text: string): void;
   /** Standard input to its end, at most 64 KiB. */
   readInput(): Promise<string>;
+  /** What keeps the configured sources from running with this build, one line each; empty when nothing does. */
+  sourceFaults(loaded: LoadedConfig): Promise<readonly string[]>;
   /** Runs the service until it has stopped; returns the exit code. */
   serve(loaded: LoadedConfig): Promise<number>;
 }

@@ -7,8 +7,8 @@ import type { CliInputs } from "./inputs.ts";
 
 const INPUT_BYTES_MAX = 64 * 1024;
 
-/** The surroundings of this process, without `serve`. */
-export function processInputs(): Omit<CliInputs, "serve"> {
+/** The surroundings of this process, without what only the whole program can do. */
+export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
   return {
     argv: process.argv.slice(2),
     env: process.env,

@@ -44,9 +44,16 @@ type TextCommand = Exclude<Command, { readonly command: "serve" | "apply" }>;
 async function textOf(command: TextCommand, inputs: CliInputs): Promise<string> {
   if (command.command === "help") return HELP;
   if (command.command === "version") return `${inputs.version}\n`;
-  if (command.command === "check") return check(load(command.config, inputs), inputs.readFile);
+  if (command.command === "check") return checked(load(command.config, inputs), inputs);
   if (command.command === "print-config") return configText(load(command.config, inputs));
   return hashTokenLine(command.name, command.role, await inputs.readInput());
+}
+
+/** @throws StreamsError CONFIG_INVALID when a source cannot run: what the schema cannot see */
+async function checked(loaded: LoadedConfig, inputs: CliInputs): Promise<string> {
+  const faults = await inputs.sourceFaults(loaded);
+  if (faults.length > 0) throw new StreamsError("CONFIG_INVALID", faults.join("\n"));
+  return check(loaded, inputs.readFile);
 }
 
 function load(config: string | undefined, inputs: CliInputs): LoadedConfig {

@@ -12,7 +12,12 @@ export interface CliRun {
 /** Runs the program with these arguments in /srv/app, with these files and variables. */
 export async function cli(
   argv: readonly string[],
-  given: { files?: Readonly<Record<string, string>>; env?: Readonly<Record<string, string>>; input?: string } = {},
+  given: {
+    files?: Readonly<Record<string, string>>;
+    env?: Readonly<Record<string, string>>;
+    input?: string;
+    faults?: readonly string[];
+  } = {},
 ): Promise<CliRun> {
   const { files = {}, env = {}, input = "" } = given;
   const written = { out: "", err: "" };
@@ -30,6 +35,7 @@ export async function cli(
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     readInput: () => Promise.resolve(input),
+    sourceFaults: () => Promise.resolve(given.faults ?? []),
     serve: (loaded) => {
       served.push(loaded.config);
       return Promise.resolve(7);

@@ -40,7 +40,7 @@ export const LAYERS: readonly LayerRule[] = [
   // The strict scan of JSON bytes is one rule for records and for requests; it is pure.
   { places: ["routes"], mayImport: [...PORTS, ...SERVICES, "src/decoding/json-scan.ts"] },
   { places: ["src/cli"], mayImport: [...PORTS, "src/config", "src/access"] },
-  { places: ["src/wiring.ts", "src/wiring"], mayImport: ["src", "routes", "consumers"] },
+  { places: ["src/wiring"], mayImport: ["src", "routes", "consumers"] },
   { places: ["src/main.ts"], mayImport: ["src"] },
   { places: ["local", "bench", "test", "proto", "vitest.config.ts", "vitest.soak.config.ts"], mayImport: [""] },
 ];

@@ -1,0 +1,41 @@
+import { kinds } from "../../consumers/index.ts";
+import type { LoadedConfig, SourceSeed } from "../config/index.ts";
+import type { SourceDefinition } from "../core/source.ts";
+import { createDecoderCompiler } from "../decoding/compiler.ts";
+import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
+import { StreamsError } from "../errors.ts";
+import { compileVerdict } from "../fleet/verdicts.ts";
+
+/**
+ * What keeps configured sources from running with this build, found without a store or a broker: a kind that it does not
+ * have, a mapping or message that does not fit. Descriptors that only the store knows are left to the start.
+ */
+export async function sourceFaults({ config }: LoadedConfig): Promise<readonly string[]> {
+  const faults = await Promise.all(config.sources.map(faultOf));
+  return faults.filter((fault) => fault !== undefined);
+}
+
+async function faultOf(seed: SourceSeed): Promise<string | undefined> {
+  const builtin = BUILTIN_DESCRIPTORS.find(({ subject }) => subject === seed.descriptor?.subject);
+  const known = kinds.has(seed.kind);
+  if (known && seed.descriptor !== undefined && builtin === undefined) return undefined;
+  const { descriptor, mapping, ...rest } = seed;
+  const definition: SourceDefinition = {
+    ...rest,
+    mapping: mapping ?? (builtin === undefined ? {} : (kinds.get(seed.kind)?.defaultMapping ?? {})),
+    ...(descriptor === undefined || builtin === undefined
+      ? {}
+      : { descriptor: { subject: builtin.subject, version: 1, message: descriptor.message ?? builtin.message } }),
+  };
+  try {
+    await compileVerdict(definition, 1, {
+      compiler: createDecoderCompiler(),
+      kinds,
+      descriptor: (subject, version) => Promise.resolve({ subject, version, files: builtin?.files ?? {} }),
+    });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StreamsError)) throw error;
+    return `source ${seed.name}: ${error.code}: ${error.message}`;
+  }
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/config/index.ts";
+import { sourceFaults } from "../../src/wiring/source-faults.ts";
+
+function faultsOf(sources: string): Promise<readonly string[]> {
+  const text = `broker: { brokers: ["localhost:9092"] }\nsources:\n${sources}`;
+  const readFile = () => new TextEncoder().encode(text);
+  return sourceFaults(loadConfig({ env: {}, cwd: "/srv/app", readFile }));
+}
+
+describe("what keeps a configured source from running", () => {
+  it.each([
+    ["the built-in descriptor with the kind's own mapping", "  - { name: a, kind: documents, topic: a }", []],
+    ["raw documents", "  - { name: a, kind: documents, topic: a, format: raw }", []],
+    ["bids as documents", "  - { name: b, kind: documents, topic: b, descriptor: { subject: ysearch.bid } }", []],
+    ["a kind that this build lacks", "  - { name: a, kind: traffic, topic: a }", [/does not run kind traffic/]],
+    ["a mapping to no field", "  - { name: a, kind: documents, topic: a, mapping: { id: 999 } }", [/MAPPING_INVALID/]],
+    [
+      "a message that is not there",
+      "  - { name: a, kind: documents, topic: a, descriptor: { subject: ysearch.article, message: x.Y } }",
+      [/x\.Y/],
+    ],
+  ])("%s", async (_name, sources, expected) => {
+    expect(await faultsOf(sources)).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+  });
+});
