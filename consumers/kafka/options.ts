@@ -81,6 +81,7 @@ export interface RecordSourceOptions extends KafkaContext {
 
 const MIB = 1024 * 1024;
 
+/** Defaults of {@link FetchLimits}. */
 export const FETCH_LIMITS: FetchLimits = {
   fetchBytesPerPartition: MIB,
   fetchBytes: 8 * MIB,
@@ -88,6 +89,7 @@ export const FETCH_LIMITS: FetchLimits = {
   fetchInflatedBytes: 8 * MIB,
 };
 
+/** Defaults of {@link SourceTimings}. */
 export const SOURCE_TIMINGS: SourceTimings = {
   sessionTimeoutMs: 10_000,
   heartbeatMs: 1_000,

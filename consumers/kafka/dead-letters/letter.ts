@@ -11,6 +11,7 @@ const ERROR_TEXT_BYTES_MAX = 512;
 
 /** How much of the original a letter carries; less only when the topic refuses it as too large. */
 export const LETTER_FORMS = ["whole", "without-value", "coordinates-only"] as const;
+/** One of {@link LETTER_FORMS}. */
 export type LetterForm = (typeof LETTER_FORMS)[number];
 
 /**

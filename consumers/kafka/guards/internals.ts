@@ -3,6 +3,7 @@
  * which checks that the members exist; their texts are pinned by digest where a guard replaces them.
  */
 
+/** Partitions of a topic, as kafkajs lists them. */
 export interface TopicPartitions {
   readonly topic: string;
   readonly partitions: readonly number[];
@@ -13,6 +14,7 @@ export interface ClusterInternals {
   disconnect(): Promise<void>;
 }
 
+/** What is to be committed; an offset is a string or kafkajs' own Long. */
 export interface CommitRequest {
   readonly topics: ReadonlyArray<{
     readonly topic: string;
@@ -33,6 +35,7 @@ export interface OffsetManagerInternals {
   setDefaultOffset: (this: OffsetManagerInternals, at: { topic: string; partition: number }) => Promise<void>;
 }
 
+/** One member's view of its group. */
 export interface ConsumerGroupInternals {
   readonly cluster: ClusterInternals;
   readonly groupId: string;
@@ -54,6 +57,7 @@ export interface ConsumerGroupInternals {
   ) => Promise<void>;
 }
 
+/** A batch as kafkajs' workers pass it on. */
 export interface StockBatch {
   readonly topic: string;
   readonly partition: number;
@@ -61,6 +65,7 @@ export interface StockBatch {
   readonly rawMessages: unknown;
 }
 
+/** What drives the fetch loops and handles their batches. */
 export interface RunnerInternals {
   readonly running: boolean;
   readonly consumerGroup: ConsumerGroupInternals;
@@ -68,10 +73,12 @@ export interface RunnerInternals {
   handleBatch: (this: RunnerInternals, batch: StockBatch) => Promise<void>;
 }
 
+/** Requests to one broker. */
 export interface BrokerInternals {
   offsetCommit: (this: BrokerInternals, request: CommitRequest) => Promise<unknown>;
 }
 
+/** Requests that wait to be written to one connection. */
 export interface RequestQueueInternals {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueueInternals) => void;

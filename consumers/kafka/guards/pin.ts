@@ -61,6 +61,7 @@ export function cachedModule(path: string): { exports: unknown } {
   return module;
 }
 
+/** Whether a value can have members: an object or a function. */
 export function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }

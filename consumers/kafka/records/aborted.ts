@@ -21,15 +21,15 @@ export class AbortedFilter {
     this.#waiting = aborted.toSorted((a, b) => a.firstOffset - b.firstOffset);
   }
 
-  /** Call for each batch in log order. `isAbort` is asked only for control batches. Returns whether to leave it out. */
-  drops(header: BatchHeader, isAbort: () => boolean): boolean {
+  /** Call for each batch in log order; `abort`: it is a control batch that aborts. Returns whether to leave it out. */
+  drops(header: BatchHeader, abort: boolean): boolean {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (first.firstOffset > header.lastOffset) break;
       this.#active.add(first.producerId);
       this.#waiting.shift();
     }
     if (header.control) {
-      if (this.#active.has(header.producerId) && isAbort()) this.#active.delete(header.producerId);
+      if (abort) this.#active.delete(header.producerId);
       return true;
     }
     return header.transactional && this.#active.has(header.producerId);

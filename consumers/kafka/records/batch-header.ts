@@ -16,6 +16,7 @@ const BASE_TIMESTAMP_AT = 27;
 const MAX_TIMESTAMP_AT = 35;
 const PRODUCER_AT = 43;
 const COUNT_AT = 57;
+/** Where the records begin, from the start of a batch. */
 export const RECORDS_AT = 61;
 
 const CODEC_MASK = 0x07;

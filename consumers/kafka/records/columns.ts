@@ -1,21 +1,11 @@
 import type { RecordHeader } from "../../../src/ports/record-batch.ts";
 import { BatchFault } from "./batch-fault.ts";
+import type { BatchHeader } from "./batch-header.ts";
 import { ByteReader } from "./byte-reader.ts";
 
 const ABSENT = -1;
 /** Bytes of the typed arrays per record: two doubles and four 32-bit numbers. */
 const COLUMN_BYTES = 2 * 8 + 4 * 4;
-
-/** Records of one batch, inflated: where they stand in the shared bytes and what the batch's header adds to each. */
-export interface RecordSection {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-  readonly baseOffset: number;
-  readonly lastOffset: number;
-  readonly baseTimestampMs: number;
-  readonly appendTimestampMs: number | undefined;
-}
 
 /** Records as positions in one byte array: nothing is allocated per record. */
 export class RecordColumns {
@@ -51,17 +41,20 @@ export class RecordColumns {
   }
 
   /**
-   * Adds the records of `section` at or after offset `from`; all of them or none.
-   * @throws BatchFault `undecodable` when they are not exactly the records that the section claims.
+   * Adds those records of a batch that are at or after offset `position`, all of them or none. They stand, inflated, in
+   * `[from, to)` of the bytes.
+   * @throws BatchFault `undecodable` when they are not exactly the records that the header claims.
    */
-  add(section: RecordSection, from: number): void {
+  add(header: BatchHeader, from: number, to: number, position: number): void {
     const before = this.#count;
     const reader = this.#reader;
-    reader.at = section.from;
-    let previous = section.baseOffset - 1;
+    reader.at = from;
+    let previous = header.baseOffset - 1;
     try {
-      for (let index = 0; index < section.count; index += 1) previous = this.#addRecord(section, previous, from);
-      if (reader.at !== section.to) throw malformed("bytes are left after its last record");
+      for (let index = 0; index < header.count; index += 1) {
+        previous = this.#addRecord(header, to, previous, position);
+      }
+      if (reader.at !== to) throw malformed("bytes are left after its last record");
     } catch (error) {
       this.#count = before;
       throw error;
@@ -69,15 +62,15 @@ export class RecordColumns {
   }
 
   /** Reads one record at the reader; returns its offset. */
-  #addRecord(section: RecordSection, previous: number, from: number): number {
+  #addRecord(header: BatchHeader, to: number, previous: number, position: number): number {
     const reader = this.#reader;
     const length = reader.varint();
     const end = reader.at + length;
-    if (length <= 0 || end > section.to) throw malformed("a record reaches past it");
+    if (length <= 0 || end > to) throw malformed("a record reaches past it");
     reader.at += 1; // attributes: unused in format 2
     const delta = reader.varlong();
-    const offset = section.baseOffset + reader.varint();
-    if (offset <= previous || offset > section.lastOffset) throw malformed(`offset ${offset} is out of order`);
+    const offset = header.baseOffset + reader.varint();
+    if (offset <= previous || offset > header.lastOffset) throw malformed(`offset ${offset} is out of order`);
     const keyBytes = reader.varint();
     const keyAt = reader.at;
     if (keyBytes > 0) reader.at += keyBytes;
@@ -88,10 +81,10 @@ export class RecordColumns {
       throw malformed("a field reaches past its record");
     this.#skipHeaders(end);
     if (reader.at !== end) throw malformed("a record's length does not fit its fields");
-    if (offset < from) return offset;
+    if (offset < position) return offset;
     const index = this.#count++;
     this.#offsets[index] = offset;
-    this.#timestamps[index] = section.appendTimestampMs ?? section.baseTimestampMs + delta;
+    this.#timestamps[index] = header.appendTimestampMs ?? header.baseTimestampMs + delta;
     this.#keyAt[index] = keyAt;
     this.#keyBytes[index] = keyBytes;
     this.#valueAt[index] = valueAt;

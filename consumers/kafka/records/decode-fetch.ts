@@ -3,7 +3,7 @@ import { BatchFault, type BatchFaultCode } from "./batch-fault.ts";
 import { batchLength, LENGTH_END, readBatchHeader, RECORDS_AT, type BatchHeader } from "./batch-header.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { inflate } from "./codecs.ts";
-import { RecordColumns, type RecordSection } from "./columns.ts";
+import { RecordColumns } from "./columns.ts";
 
 /** Fewest bytes of a record: length, attributes, timestamp, offset, key, value, header count. */
 const RECORD_BYTES_MIN = 7;
@@ -32,8 +32,12 @@ export interface DecodedFetch {
   readonly fault: { readonly code: BatchFaultCode; readonly text: string } | undefined;
 }
 
-interface Section extends RecordSection {
+/** The records of one batch, inflated: `[from, to)` of `source`. */
+interface Section {
+  readonly header: BatchHeader;
   readonly source: Buffer;
+  readonly from: number;
+  readonly to: number;
   /** Position to report when these records turn out to be malformed. */
   readonly before: number;
 }
@@ -53,12 +57,12 @@ interface Walk {
 export function decodeFetch(fetched: FetchedBytes, limits: DecodeLimits): DecodedFetch {
   const walk = walkBatches(fetched, limits);
   const arena = joinSections(walk.sections);
-  const capacity = walk.sections.reduce((sum, section) => sum + section.count, 0);
+  const capacity = walk.sections.reduce((sum, section) => sum + section.header.count, 0);
   const columns = new RecordColumns(arena.bytes, capacity);
   for (const [index, section] of walk.sections.entries()) {
     const shift = arena.shifts[index] ?? 0;
     try {
-      columns.add({ ...section, from: section.from + shift, to: section.to + shift }, fetched.position);
+      columns.add(section.header, section.from + shift, section.to + shift, fetched.position);
     } catch (error) {
       return { columns, next: section.before, fault: faultOf(error) };
     }
@@ -113,33 +117,31 @@ interface BatchAt {
 
 /** Takes one batch into the walk; false when the fetch's budget is spent and it has to be fetched again. */
 function takeBatch(batch: BatchAt, walk: Walk): boolean {
-  const { bytes, at, end, header, filter, limits } = batch;
-  const records = (): { source: Buffer; from: number; to: number } => {
-    if (header.codec === 0) return { source: bytes, from: at + RECORDS_AT, to: end };
-    const source = inflate(header.codec, bytes.subarray(at + RECORDS_AT, end), limits.batchInflatedBytesMax);
-    return { source, from: 0, to: source.length };
-  };
-  const dropped = filter.drops(header, () => {
-    const { source, from } = records();
-    return isAbortMarker(source, from);
-  });
+  const { header, filter, limits } = batch;
+  const abort = header.control && isAbortMarker(recordsOf(batch, walk.next));
+  const dropped = filter.drops(header, abort);
   if (!dropped && header.count > 0 && header.lastOffset >= walk.next) {
     if (walk.inflatedBytes > limits.fetchInflatedBytes) return false;
-    const { source, from, to } = records();
-    if (header.count * RECORD_BYTES_MIN > to - from) {
-      throw new BatchFault("undecodable", `a batch claims ${header.count} records in ${to - from} bytes`);
+    const section = recordsOf(batch, walk.next);
+    const bytes = section.to - section.from;
+    if (header.count * RECORD_BYTES_MIN > bytes) {
+      throw new BatchFault("undecodable", `a batch claims ${header.count} records in ${bytes} bytes`);
     }
-    walk.inflatedBytes += to - from;
-    const { count, baseOffset, lastOffset, baseTimestampMs, appendTimestampMs } = header;
-    const shape = { count, baseOffset, lastOffset, baseTimestampMs, appendTimestampMs };
-    walk.sections.push({ ...shape, source, from, to, before: walk.next });
+    walk.inflatedBytes += bytes;
+    walk.sections.push(section);
   }
   walk.next = Math.max(walk.next, header.lastOffset + 1);
   return true;
 }
 
+function recordsOf({ bytes, at, end, header, limits }: BatchAt, before: number): Section {
+  if (header.codec === 0) return { header, source: bytes, from: at + RECORDS_AT, to: end, before };
+  const source = inflate(header.codec, bytes.subarray(at + RECORDS_AT, end), limits.batchInflatedBytesMax);
+  return { header, source, from: 0, to: source.length, before };
+}
+
 /** A control record's key is its version and its type, int16 each: type 0 aborts, 1 commits. */
-function isAbortMarker(source: Buffer, from: number): boolean {
+function isAbortMarker({ source, from }: Section): boolean {
   const reader = new ByteReader(source, from);
   reader.varint();
   reader.at += 1;
