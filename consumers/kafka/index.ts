@@ -5,20 +5,10 @@ import { installGuards } from "./guards/index.ts";
 import { resolveSource, type RecordSourceOptions } from "./options.ts";
 import { KafkaRecordSource } from "./source/record-source.ts";
 
-export { GuardMismatch } from "./guards/pin.ts";
 export { installGuards };
-export { readLetter, type LetterOrigin } from "./dead-letters/letter.ts";
+export { readLetter } from "./dead-letters/letter.ts";
 export type { DeadLetterOptions };
-export type { DeadLetterTopic } from "./dead-letters/publisher.ts";
-export { FETCH_LIMITS, SOURCE_TIMINGS } from "./options.ts";
-export type {
-  DropReason,
-  FetchLimits,
-  KafkaConnection,
-  KafkaContext,
-  RecordSourceOptions,
-  SourceTimings,
-} from "./options.ts";
+export type { KafkaConnection, RecordSourceOptions } from "./options.ts";
 
 /**
  * A record source over Kafka: one topic, one group, one supervised consumer. Nothing connects before `start` or the

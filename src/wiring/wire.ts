@@ -136,7 +136,7 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
     },
     ...(leaveFor === undefined ? {} : { leaveFor }),
   });
-  const letters = createDeadLetters({ ...connection });
+  const letters = createDeadLetters({ ...connection, createMissing: definition.createDeadLetterTopic });
   return new SourceService({
     inForce,
     source,

@@ -8,6 +8,8 @@ import { Publisher, type DeadLetterTopic, type PublisherTimings } from "./publis
 
 /** Options of `createDeadLetters`. */
 export interface DeadLetterOptions extends KafkaContext {
+  /** Whether a topic that does not exist is created; otherwise publishing fails, and the caller holds, until it exists. */
+  readonly createMissing?: boolean;
   /** How a topic that does not exist is created. */
   readonly topic?: Partial<DeadLetterTopic>;
   readonly timings?: Partial<PublisherTimings & { readonly publishMs: number }>;
@@ -85,6 +87,14 @@ export class KafkaDeadLetters implements DeadLetters {
       const { code, type } = classifyError(error);
       if (type !== undefined && TOO_LARGE.has(type)) return false;
       if (code !== "topic-missing") throw error;
+      if (this.#options.createMissing === false) {
+        throw new SourceFault(
+          "topic-missing",
+          `the dead-letter topic ${topic} does not exist and createDeadLetterTopic is off: create it, for example with` +
+            ` kafka-topics.sh --create --topic ${topic} --partitions 1 --config max.message.bytes=${this.#topic.maxMessageBytes}`,
+          { cause: error },
+        );
+      }
     }
     this.#options.logger.info({ topic, ...this.#topic }, "creating a dead-letter topic");
     this.#discard();

@@ -16,8 +16,9 @@ import { SourceProbe } from "./support/source-probe.ts";
 const brokers = useBroker();
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-function letters(): DeadLetters {
-  const made = createDeadLetters({ brokers, clientId: "ysearch-test", clock: systemClock, logger: keepingLogger() });
+function letters(createMissing = true): DeadLetters {
+  const context = { brokers, clientId: "ysearch-test", clock: systemClock, logger: keepingLogger() };
+  const made = createDeadLetters({ ...context, createMissing });
   onTestFinished(async () => made.close(5_000));
   return made;
 }
@@ -63,6 +64,15 @@ async function readBack(topic: string, count: number): Promise<Letter[]> {
 }
 
 describe("dead letters", () => {
+  it("refuses to publish to a missing topic when it may not create it, and goes on once it exists", async () => {
+    const topic = uniqueTopic("dlq");
+    const refusing = letters(false);
+    await expect(refusing.publish(topic, [letter()])).rejects.toThrow(/does not exist.*--create --topic/);
+    await createTopic(brokers, { topic, partitions: 1 });
+    await refusing.publish(topic, [letter()]);
+    expect(await readBack(topic, 1)).toHaveLength(1);
+  });
+
   it("keeps key, value and headers byte for byte and adds the origin", async () => {
     const topic = uniqueTopic("dlq");
     await createTopic(brokers, { topic, partitions: 3 });
