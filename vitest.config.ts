@@ -16,8 +16,18 @@ export default defineConfig({
     hookTimeout: 60_000,
     coverage: {
       provider: "v8",
-      include: ["src/**", "routes/**", "consumers/**"],
+      include: ["{src,routes,consumers}/**/*.ts"],
+      exclude: ["**/*.generated.ts"],
       reporter: ["text-summary", "json-summary", "html"],
+      // The floor only rises: 'npm run coverage:raise' writes a higher one here. What runs in processes and threads of
+      // its own (the built service, the owners' workers) is not counted.
+      thresholds: {
+        lines: 90,
+        statements: 89,
+        functions: 88,
+        branches: 83,
+        autoUpdate: process.env["RAISE_COVERAGE"] === undefined ? false : Math.floor,
+      },
     },
     projects: [
       {

@@ -33,7 +33,7 @@ const TASKS = {
     // A run of some tests is a developer's; the gate is the run of all.
     check: args.length === 0,
     countsTests: true,
-    command: [...VITEST, ...args],
+    command: [...VITEST, ...(args.length === 0 ? ["--coverage"] : args)],
   }),
   soak: (args) => ({
     build: true,
