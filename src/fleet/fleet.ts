@@ -29,6 +29,8 @@ export class Fleet {
   readonly #parts: FleetParts;
   readonly #services = new Map<string, SourceService>();
   readonly #inForce = new Map<string, InForce>();
+  /** The last change of each source's definition that is under way; never rejects. */
+  readonly #changes = new Map<string, Promise<void>>();
   #phase: FleetPhase = "starting";
 
   constructor(parts: FleetParts) {
@@ -49,12 +51,13 @@ export class Fleet {
       await catalog.seed(builtins);
       return definitions.load(seeds);
     });
-    if (this.#phase !== "starting") return;
+    if (!this.#stillStarting()) return;
     for (const inForce of loaded) {
       this.#inForce.set(inForce.definition.name, inForce);
       await this.#untilStored(() => this.#open(inForce));
     }
-    this.#phase = "serving";
+    // A signal may have come while the store was waited for.
+    if (this.#stillStarting()) this.#phase = "serving";
   }
 
   services(): readonly SourceService[] {
@@ -82,9 +85,21 @@ export class Fleet {
 
   /**
    * Puts a definition in force and runs the source under it: what is in flight is drained first, so each record is judged
-   * under one revision. @throws StreamsError; KvFault
+   * under one revision. Changes of one source wait for each other: two at once would leave two consumers of one source.
+   * @throws StreamsError; KvFault
    */
   async define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {
+    const before = this.#changes.get(name) ?? Promise.resolve();
+    const change = before.then(() => this.#define(name, definition, ifMatch, drainMs));
+    const settled = change.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#changes.set(name, settled);
+    return change;
+  }
+
+  async #define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {
     if (this.#phase !== "serving") throw new StreamsError("NOT_READY", `the service is ${this.#phase}`);
     const before = this.inForce(name);
     const after = await this.#parts.definitions.define(name, definition, ifMatch);
@@ -117,6 +132,10 @@ export class Fleet {
     service.start();
     const { name, topic, kind } = inForce.definition;
     this.#parts.logger.info({ source: name, topic, kind, revision: inForce.revision }, "source starts");
+  }
+
+  #stillStarting(): boolean {
+    return this.#phase === "starting";
   }
 
   async #untilStored<T>(task: () => Promise<T>): Promise<T> {

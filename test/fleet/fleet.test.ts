@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { kinds } from "../../consumers/index.ts";
+import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
+import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { Fleet } from "../../src/fleet/fleet.ts";
+import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
+import { RecentErrors } from "../../src/fleet/recent-errors.ts";
+import { SourceService } from "../../src/fleet/source-service.ts";
+import { Verdicts } from "../../src/fleet/verdicts.ts";
+import { FakeLog } from "../support/fake-log.ts";
+import { FakeRecordSource } from "../support/fake-record-source.ts";
+import { definition, KeptLetters, silent, stubCompiler } from "../support/fleet-world.ts";
+import { ManualClock, settle } from "../support/manual-clock.ts";
+import { MemoryPlane } from "../support/memory-plane.ts";
+
+const backoff = { initialMs: 100, maxMs: 1_000 };
+
+function build() {
+  const clock = new ManualClock();
+  const plane = new MemoryPlane();
+  const log = new FakeLog(1);
+  const sources: FakeRecordSource[] = [];
+  const catalog = new DescriptorCatalog(plane.control);
+  const descriptor = () => Promise.reject(new Error("no descriptors here"));
+  const dependencies = { control: plane.control, compiler: stubCompiler, kinds, descriptor };
+  const open = (inForce: InForce) => {
+    const source = new FakeRecordSource(log);
+    sources.push(source);
+    const service = new SourceService({
+      inForce,
+      source,
+      plane,
+      letters: new KeptLetters(),
+      verdicts: new Verdicts("articles", dependencies),
+      budget: new MemoryBudget(1_000_000, 1_000),
+      backoff,
+      clock,
+      logger: silent,
+      errors: new RecentErrors(clock),
+      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
+    });
+    return Promise.resolve(service);
+  };
+  const definitions = new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects: new Set() });
+  const fleet = new Fleet({
+    definitions,
+    catalog,
+    builtins: [],
+    seeds: [definition],
+    open,
+    backoff,
+    clock,
+    logger: silent,
+  });
+  return { clock, plane, log, sources, fleet };
+}
+
+describe("the fleet", () => {
+  it("waits for the store at its start, and serves when it answers", async () => {
+    const { fleet, plane, clock } = build();
+    plane.away = true;
+    const starting = fleet.start();
+    await clock.advance(500);
+    expect(fleet.phase).toBe("starting");
+    plane.away = false;
+    await clock.advance(2_000);
+    await starting;
+    expect(fleet.phase).toBe("serving");
+    expect(fleet.services()).toHaveLength(1);
+  });
+
+  it("a drain that comes while it starts stays a drain", async () => {
+    const { fleet, plane, clock } = build();
+    plane.away = true;
+    const starting = fleet.start();
+    await clock.advance(500);
+    expect(await fleet.drain(1_000)).toEqual([]);
+    plane.away = false;
+    await clock.advance(2_000);
+    await starting;
+    expect(fleet.phase).toBe("draining");
+    expect(fleet.services()).toEqual([]);
+  });
+
+  it("two changes of one definition follow each other: one consumer at a time, and the later one stands", async () => {
+    const { fleet, clock, sources, log } = build();
+    const starting = fleet.start();
+    await clock.advance(0);
+    await starting;
+    log.append(0, "a", "1");
+    const first = fleet.define("articles", { ...definition, onPoison: "stop" }, fleet.inForce("articles").etag, 1_000);
+    await settle();
+    const etag = fleet.inForce("articles").etag;
+    const second = fleet.define("articles", { ...definition, worstLagMs: 77 }, etag, 1_000);
+    await clock.advance(10_000);
+    const [one, two] = await Promise.all([first, second]);
+    expect([one.revision, two.revision]).toEqual([2, 3]);
+    expect(sources.filter((source) => !source.stopped)).toHaveLength(1);
+    expect(fleet.service("articles").parts.inForce.definition.worstLagMs).toBe(77);
+  });
+
+  it("a change with a stale etag is refused and restarts nothing", async () => {
+    const { fleet, clock, sources } = build();
+    const starting = fleet.start();
+    await clock.advance(0);
+    await starting;
+    await expect(fleet.define("articles", { ...definition, worstLagMs: 9 }, "stale", 1_000)).rejects.toMatchObject({
+      code: "PRECONDITION_FAILED",
+    });
+    expect(sources).toHaveLength(1);
+  });
+
+  it("what identifies a source's log and target cannot be changed in place", async () => {
+    const { fleet, clock } = build();
+    const starting = fleet.start();
+    await clock.advance(0);
+    await starting;
+    const { etag } = fleet.inForce("articles");
+    await expect(fleet.define("articles", { ...definition, topic: "other" }, etag, 1_000)).rejects.toMatchObject({
+      code: "DEFINITION_CHANGE_REFUSED",
+      extra: { refused: ["topic"] },
+    });
+  });
+});
