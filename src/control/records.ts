@@ -59,6 +59,7 @@ export const BindingRecord = Type.Object({
 export const StartRecordSchema = Type.Object({
   from: Offset,
   before: nullable(Offset),
+  copyBefore: nullable(Offset),
   settled: Type.Boolean(),
 });
 

@@ -61,15 +61,16 @@ export class DefinitionStore {
     const { control } = this.#dependencies;
     const present = await readRecord(control, recordNames.source(name), SourceRecord);
     if (present === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
-    if (present.tag !== ifMatch) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed since");
     const changed = differences(present.value.definition, definition);
+    // The answer to an earlier attempt may have been lost: what is in force already is not asked for twice.
+    if (changed.length === 0) return this.#view(present);
+    if (present.tag !== ifMatch) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed since");
     const refused = changed.filter((member) => FIXED.some((fixed) => fixed === member));
     if (refused.length > 0) {
       throw new StreamsError("DEFINITION_CHANGE_REFUSED", `cannot be changed in place: ${refused.join(", ")}`, {
         refused,
       });
     }
-    if (changed.length === 0) return this.#view(present);
     await this.#check(definition);
     return this.#view(await this.#put(name, definition, present));
   }

@@ -43,17 +43,24 @@ export class DescriptorCatalog {
     }
   }
 
-  /** The version is stored before the subject counts it: a crash in between leaves a version that nobody can name yet. */
-  async #register(builtin: BuiltinDescriptor, digest: string, version: number): Promise<void> {
+  /**
+   * The version is stored before the subject counts it: a crash in between leaves a version that nobody can name yet. If
+   * it has another content than ours it is counted, and ours is the next one: numbers are never given twice.
+   */
+  async #register(builtin: BuiltinDescriptor, digest: string, first: number): Promise<void> {
     const { subject, files, message } = builtin;
-    await createRecord(this.#control, recordNames.descriptor(subject, version), DescriptorRecord, {
-      files: { ...files },
-      message,
-      digest,
-    });
-    await updateRecord(this.#control, recordNames.subject(subject), SubjectRecord, (present) =>
-      present !== undefined && present.latest >= version ? present : { latest: version },
-    );
+    for (let version = first; ; version += 1) {
+      const name = recordNames.descriptor(subject, version);
+      const stored = await createRecord(this.#control, name, DescriptorRecord, {
+        files: { ...files },
+        message,
+        digest,
+      });
+      await updateRecord(this.#control, recordNames.subject(subject), SubjectRecord, (present) =>
+        present !== undefined && present.latest >= version ? present : { latest: version },
+      );
+      if (stored.value.digest === digest) return;
+    }
   }
 
   /** Newest version of a subject, 0 when there is none. @throws KvFault */

@@ -1,6 +1,6 @@
 import { copyKey } from "../core/keys.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
-import { decodeCopy, encodeCopy } from "../core/partition/copy.ts";
+import { encodeCopy } from "../core/partition/copy.ts";
 import type { CellAddress, CellWrite, KvPlane } from "../ports/kv-plane.ts";
 import type { RecordSource } from "../ports/record-source.ts";
 import { consequenceOf } from "./cause.ts";
@@ -17,12 +17,12 @@ export interface CommitView {
 /**
  * Commits what is acknowledged, one round at a time, for all partitions of a source together:
  *
- * 1. the copies of everything newly acknowledged are written at W;
- * 2. the group's committed offsets are read back, and after them the copies: a commit that vanished, or is ahead of its
- *    copy, stops its partition, and would be hidden by ours;
+ * 1. the group's committed offsets are read back, and after them the copies: a commit that vanished, or is ahead of its
+ *    copy, stops its partition. First of all, because the copy of a re-created log would vouch for it after a crash;
+ * 2. the copies of everything newly acknowledged are written at W;
  * 3. what the copies hold is committed, in one attempt, fenced by the assignment epoch.
  *
- * A round that fails changes nothing; the next one tries again. A crash between 1 and 3 leaves the copy ahead of the
+ * A round that fails changes nothing; the next one tries again. A crash between 2 and 3 leaves the copy ahead of the
  * commit, which is harmless: what lies between is read again and is already applied.
  */
 export class Committer {
@@ -48,18 +48,23 @@ export class Committer {
   }
 
   async #run(view: CommitView): Promise<void> {
-    await this.#writeCopies(view);
     const runners = [...view.runners.values()];
-    if (!runners.some((runner) => commitDue(runner.state) !== undefined)) return;
+    const due = runners.some((runner) => copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined);
+    if (!due) return;
+    await this.#readBack(view, runners);
+    await this.#writeCopies(view);
+    await this.#send(view, runners);
+  }
+
+  async #readBack(view: CommitView, runners: readonly PartitionRunner[]): Promise<void> {
     const decided = runners.filter((runner) => runner.state.watermark !== undefined);
     const held = await this.#source.committed();
     const copies = await this.#plane.restore(decided.map((runner) => addressOf(view.source, runner)));
     decided.forEach((runner, index) => {
-      const copy = copies[index];
-      const stored = copy === undefined ? undefined : decodeCopy(copy.bytes).watermark;
-      runner.dispatch({ event: "read-back", committed: held.get(runner.partition), copy: stored });
+      const stored = copies[index];
+      const copy = stored === undefined ? undefined : stored.order - 1;
+      runner.dispatch({ event: "read-back", committed: held.get(runner.partition), copy });
     });
-    await this.#send(view, runners);
   }
 
   async #writeCopies({ source, runners }: CommitView): Promise<void> {

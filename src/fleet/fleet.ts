@@ -104,7 +104,8 @@ export class Fleet {
     const before = this.inForce(name);
     const after = await this.#parts.definitions.define(name, definition, ifMatch);
     this.#inForce.set(name, after);
-    if (after.etag !== before.etag) await this.#reopen(after, drainMs);
+    const drained = this.#services.get(name)?.draining === true;
+    if (after.etag !== before.etag || drained) await this.#reopen(after, drainMs);
     return after;
   }
 

@@ -82,6 +82,10 @@ function judge(batch: RecordBatch, index: number, context: FoldContext): Judged 
   invariant(row !== undefined, "LEDGER_UNCOVERED", `offset ${offset} has no ledger row`);
   const verdict = context.verdictOf(row.revision);
   const record = { key: batch.keyAt(index), timestampMs: batch.timestampAt(index) };
+  if (!Number.isSafeInteger(record.timestampMs)) {
+    const text = "the record's timestamp is beyond what milliseconds since 1970 can mean";
+    return { verdict, result: { code: "CONTRACT_TIMESTAMP", text } };
+  }
   const value = batch.valueAt(index);
   if (value === null) return { verdict, result: verdict.kind.apply(record, null) };
   const decoded = verdict.decoder.decode(value);

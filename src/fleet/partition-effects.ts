@@ -72,7 +72,9 @@ export class PartitionEffects {
       case "drop":
         return this.#host.forget(effect.seqs);
       case "retry-later":
-        return this.#later(effect.attempt, () => this.#host.dispatch({ event: "retry" }));
+        return this.#later(effect.attempt, () =>
+          this.#host.dispatch({ event: "retry", seq: effect.seq, attempt: effect.attempt }),
+        );
       case "read-bounds":
         return this.#later(effect.attempt, () => this.#readBounds());
       case "persist-stop":
@@ -175,12 +177,24 @@ export class PartitionEffects {
     }
   }
 
+  /** Until it is recorded the stop is kept beside this assignment: a rejoin must not forget it (I13). */
   async #persistStop(stop: Stop, attempt: number): Promise<void> {
+    const { unrecorded } = this.#context;
+    const pending = unrecorded.get(this.#host.partition) ?? {
+      stop,
+      since: this.#host.since,
+      reach: reachOf(this.#host.state),
+    };
+    unrecorded.set(this.#host.partition, pending);
+    this.#busy += 1;
     try {
-      await this.#store.recordStop(stop, this.#host.since, reachOf(this.#host.state));
+      await this.#store.recordStop(pending);
+      unrecorded.delete(this.#host.partition);
     } catch (error) {
       this.#report(error);
       this.#later(attempt, () => this.#persistStop(stop, attempt + 1));
+    } finally {
+      this.#busy -= 1;
     }
   }
 

@@ -2,7 +2,12 @@ import { InvariantViolation } from "../core/invariant.ts";
 import type { Offset } from "../core/offset.ts";
 import { step } from "../core/partition/machine.ts";
 import type { knownBounds } from "../core/partition/range.ts";
-import { INITIAL_STATE, type PartitionEvent, type PartitionState } from "../core/partition/state.ts";
+import {
+  INITIAL_STATE,
+  type PartitionEffect,
+  type PartitionEvent,
+  type PartitionState,
+} from "../core/partition/state.ts";
 import type { Stop } from "../core/partition/stop.ts";
 import { topicEpochOf } from "../core/topic/binding.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
@@ -125,8 +130,11 @@ export class PartitionRunner implements EffectHost {
     this.#queue.push(event);
     if (this.#queue.length > 1) return;
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
-      this.#apply(next);
-      this.#queue.shift();
+      try {
+        this.#apply(next);
+      } finally {
+        this.#queue.shift();
+      }
     }
   }
 
@@ -143,7 +151,18 @@ export class PartitionRunner implements EffectHost {
     this.#state = result.state;
     this.#dropSettled(before);
     if (before.phase.phase !== result.state.phase.phase) this.#changed(before, event);
-    for (const effect of result.effects) this.#effects.carryOut(effect);
+    for (const effect of result.effects) this.#carryOut(effect);
+  }
+
+  /** An adapter that throws must not keep the other effects, or the events behind this one, from happening. */
+  #carryOut(effect: PartitionEffect): void {
+    try {
+      this.#effects.carryOut(effect);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#context.errors.note("EFFECT_FAILED", `partition ${this.partition}: ${effect.effect}: ${text}`);
+      this.#context.logger.error({ ...this.#ids(), effect: effect.effect, error }, "an effect failed");
+    }
   }
 
   /** Batches that left the machine's list (acknowledged prefix, dropped) give their memory back. */

@@ -7,6 +7,14 @@ import { firstStartOf } from "../core/topic/binding.ts";
 import type { Stop } from "../core/partition/stop.ts";
 import type { RunnerContext } from "./runner-context.ts";
 
+/** A stop on its way to the store. */
+export interface UnrecordedStop {
+  readonly stop: Stop;
+  readonly since: number;
+  /** The furthest that can have been applied when it happened. */
+  readonly reach: Offset;
+}
+
 /** The small state of one partition that the KV plane keeps: start record, stop, ledger. */
 export class PartitionStore {
   readonly #context: RunnerContext;
@@ -28,7 +36,12 @@ export class PartitionStore {
     const from =
       "at" in first ? first.at : ((await source.offsetsAt(first.timestampMs)).get(this.#partition) ?? logStart);
     const name = recordNames.start(this.#name, this.#partition);
-    await createRecord(plane.control, name, StartRecordSchema, { from, before: null, settled: false });
+    await createRecord(plane.control, name, StartRecordSchema, {
+      from,
+      before: null,
+      copyBefore: null,
+      settled: false,
+    });
   }
 
   /** A commit after the start at `from` was confirmed: from now on the commit decides. A later start record stays. @throws KvFault */
@@ -40,8 +53,8 @@ export class PartitionStore {
     });
   }
 
-  /** Makes the stop outlive this process (I13). `reach`: the furthest that was applied. @throws KvFault */
-  async recordStop(stop: Stop, since: number, reach: Offset): Promise<void> {
+  /** Makes the stop outlive this process (I13). @throws KvFault */
+  async recordStop({ stop, since, reach }: UnrecordedStop): Promise<void> {
     const name = recordNames.stop(this.#name, this.#partition);
     await updateRecord(this.#context.plane.control, name, StopRecord, (present) =>
       present === undefined || present.stop === null || present.reach < reach ? { stop, since, reach } : present,

@@ -8,6 +8,7 @@ import type { RecordSource } from "../ports/record-source.ts";
 import type { BackoffLimits } from "./backoff.ts";
 import type { FactsReader } from "./facts.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
+import type { UnrecordedStop } from "./partition-store.ts";
 import type { RecentErrors } from "./recent-errors.ts";
 import type { Verdicts } from "./verdicts.ts";
 
@@ -26,4 +27,6 @@ export interface RunnerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly errors: RecentErrors;
+  /** Stops of the source's partitions that the store does not have yet; they outlive the assignment. */
+  readonly unrecorded: Map<number, UnrecordedStop>;
 }

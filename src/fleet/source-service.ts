@@ -4,8 +4,16 @@ import type { Offset } from "../core/offset.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { Stop } from "../core/partition/stop.ts";
+import { DISPUTES_MAX } from "../core/partition/transition.ts";
 import { type Binding, bind, rebind } from "../core/topic/binding.ts";
-import type { Assignment, BoundsAnswer, FetchFault, SourceEvents, SourceState } from "../ports/record-source.ts";
+import {
+  type Assignment,
+  type BoundsAnswer,
+  type FetchFault,
+  type SourceEvents,
+  SourceFault,
+  type SourceState,
+} from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { backoffMs } from "./backoff.ts";
@@ -14,13 +22,16 @@ import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
 import type { RunnerCounts } from "./partition-effects.ts";
 import { PartitionRunner } from "./partition-runner.ts";
+import type { UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
+
+const DRAIN_TURN_MS = 20;
 
 /** Leaving the group gets at least this long, also when draining took all the time there was. */
 const CLOSE_MS_MIN = 1_000;
 
 /** What a source service is made of; everything that one assignment adds is left out. */
-export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "inForce"> {
+export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "unrecorded" | "inForce"> {
   readonly inForce: InForce;
   readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
 }
@@ -51,6 +62,7 @@ export class SourceService implements SourceEvents {
   #consumerSince: number;
   #readings: BoundsReadings;
   #phase: "running" | "draining" = "running";
+  readonly #unrecorded = new Map<number, UnrecordedStop>();
   /** What runners of earlier assignments have done. */
   #past: Readonly<RunnerCounts> = { delivered: 0, written: 0, deadLettered: 0, folded: 0 };
 
@@ -138,17 +150,12 @@ export class SourceService implements SourceEvents {
     const runners = [...this.#runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
-    const idle = async () => {
-      while (runners.some((runner) => runner.busy) && left() > 0) await this.#pause(20);
-    };
-    await idle();
-    const committing = async () => {
-      while (runners.some((runner) => outstanding(runner)) && left() > 0) {
-        await this.#commit();
-        if (runners.some((runner) => outstanding(runner))) await this.#pause(50);
-      }
-    };
-    await Promise.race([committing().then(idle), this.#pause(left())]);
+    const pending = () => runners.some((runner) => runner.busy || outstanding(runner));
+    // Commits go on beside what still hangs: one write without an answer must not keep the others' work uncommitted.
+    while (pending() && left() > 0) {
+      await Promise.race([this.#commit(), this.#pause(left())]);
+      if (pending()) await this.#pause(DRAIN_TURN_MS);
+    }
     const closing = Math.max(left(), CLOSE_MS_MIN);
     await Promise.all([source.stop(closing), letters.close(closing)]);
     const uncommitted = runners.filter((runner) => outstanding(runner)).map((runner) => runner.partition);
@@ -159,12 +166,12 @@ export class SourceService implements SourceEvents {
   async #take(assignment: Assignment, attempt: number): Promise<void> {
     const current = () => assignment.epoch === this.#epoch && this.#phase === "running";
     try {
-      const { binding, stop } = await this.#bind();
+      const { binding, stop } = await this.#bind(assignment, attempt);
       if (!current()) return;
       const context = this.#context(assignment.epoch, binding);
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
-      for (const runner of runners) runner.start(stop);
+      for (const runner of runners) runner.start(stop ?? this.#unrecorded.get(runner.partition)?.stop);
     } catch (error) {
       this.#note(error);
       if (current()) this.#after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
@@ -173,17 +180,28 @@ export class SourceService implements SourceEvents {
 
   #context(epoch: number, binding: Binding): RunnerContext {
     const { source, plane } = this.parts;
-    return { ...this.parts, epoch, binding, facts: new FactsReader(this.name, source, plane) };
+    const facts = new FactsReader(this.name, source, plane);
+    return { ...this.parts, epoch, binding, facts, unrecorded: this.#unrecorded };
   }
 
-  /** Reads what the source is bound to, binds it at its first start, and notices growth. @throws SourceFault, KvFault */
-  async #bind(): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
+  /**
+   * Reads what the source is bound to, binds it at its first start, and notices growth. A broker's metadata may lag behind:
+   * fewer partitions than are bound or assigned are asked for again before they mean anything. @throws SourceFault, KvFault
+   */
+  async #bind(
+    assignment: Assignment,
+    attempt: number,
+  ): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
     const { source, plane, clock, inForce } = this.parts;
     const identity = await source.identity();
+    const assigned = Math.max(-1, ...assignment.partitions) + 1;
+    if (identity.partitions < assigned) throw stale(identity.partitions, assigned);
     let stop: Stop | undefined;
     const stored = await updateRecord(plane.control, recordNames.binding(this.name), BindingRecord, (present) => {
       stop = undefined;
       if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
+      const bound = present.epochs.at(-1)?.partitions ?? 0;
+      if (identity.partitions < bound && attempt <= DISPUTES_MAX) throw stale(identity.partitions, bound);
       const result = rebind(present, identity);
       if (result.outcome === "stop") stop = result.stop;
       return result.outcome === "grown" ? mutable(result.binding) : present;
@@ -244,6 +262,13 @@ export class SourceService implements SourceEvents {
       this.parts.clock.after(delayMs, resolve);
     });
   }
+}
+
+function stale(found: number, expected: number): SourceFault {
+  return new SourceFault(
+    "unknown",
+    `the topic's metadata names ${found} partitions, at least ${expected} are expected`,
+  );
 }
 
 function add(a: Readonly<RunnerCounts>, b: Readonly<RunnerCounts>): RunnerCounts {

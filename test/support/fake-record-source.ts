@@ -20,6 +20,10 @@ export class FakeRecordSource implements RecordSource {
   away = false;
   failCommits = 0;
   stopped = false;
+  /** Partitions that the metadata names, when they lag behind the log. */
+  metadataPartitions: number | undefined;
+  /** Called before a partition begins; a fault may be raised from here instead. Returning true swallows the call. */
+  onBegin: (epoch: number, partition: number, position: Offset) => boolean = () => false;
 
   constructor(log: FakeLog, batchRecords = 3) {
     this.#log = log;
@@ -41,7 +45,7 @@ export class FakeRecordSource implements RecordSource {
   }
 
   begin(epoch: number, partition: number, position: Offset): void {
-    if (epoch !== this.#epoch) return;
+    if (epoch !== this.#epoch || this.onBegin(epoch, partition, position)) return;
     this.#positions.set(partition, { position, flowing: true });
     this.#fetch(partition);
   }
@@ -104,8 +108,10 @@ export class FakeRecordSource implements RecordSource {
   }
 
   identity(): Promise<TopicIdentity> {
-    const { clusterId, partitions } = this.#log;
-    return this.#answer(() => ({ clusterId, topic: "articles", partitions: partitions.length }));
+    return this.#answer(() => {
+      const { clusterId, partitions } = this.#log;
+      return { clusterId, topic: "articles", partitions: this.metadataPartitions ?? partitions.length };
+    });
   }
 
   retention(): Promise<TopicRetention> {

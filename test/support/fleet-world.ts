@@ -76,6 +76,8 @@ export class FleetWorld {
   readonly letters = new KeptLetters();
   readonly log: FakeLog;
   source: FakeRecordSource;
+  /** Called with the source of each new process before it starts. */
+  prepare: (source: FakeRecordSource) => void = () => {};
   #service: SourceService | undefined;
 
   constructor(partitions = 1) {
@@ -92,6 +94,7 @@ export class FleetWorld {
   async start(change: Partial<SourceDefinition> = {}): Promise<void> {
     const inForce = await this.#inForce(change);
     this.source = new FakeRecordSource(this.log);
+    this.prepare(this.source);
     this.#service = new SourceService({
       inForce,
       source: this.source,

@@ -13,6 +13,8 @@ import {
   type OwnerStatus,
 } from "../../src/ports/kv-plane.ts";
 
+export type PlaneCall = "read" | "set" | "write" | "restore";
+
 /** An in-memory KV plane with faults as verbs: what it acknowledged survives `crash`, like a plane that flushed at W. */
 export class MemoryPlane implements KvPlane {
   readonly cells = new Map<string, OrderedBytes>();
@@ -20,13 +22,25 @@ export class MemoryPlane implements KvPlane {
   /** Every write call, for assertions on what was written before what. */
   readonly journal: { readonly space: string; readonly order: number }[] = [];
   away = false;
+  /** Called with the name before a control record is read or set, and with the space before cells are written or restored. */
+  before: (call: PlaneCall, name: string) => Promise<void> | void = () => {};
+  /** Called after a control record was set: a throw is an answer that was lost. */
+  after: (name: string) => void = () => {};
   #tag = 0;
   /** Calls of `write` that wait at the gate; undefined: the gate is open. */
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
 
   readonly control: ControlStore = {
-    read: (name) => this.#answer(() => this.records.get(name)),
-    compareAndSet: (name, expected, value) => this.#answer(() => this.#compareAndSet(name, expected, value)),
+    read: async (name) => {
+      await this.before("read", name);
+      return this.#answer(() => this.records.get(name));
+    },
+    compareAndSet: async (name, expected, value) => {
+      await this.before("set", name);
+      const outcome = await this.#answer(() => this.#compareAndSet(name, expected, value));
+      this.after(name);
+      return outcome;
+    },
     list: (prefix, limit = 1_000) =>
       this.#answer(() =>
         [...this.records.keys()]
@@ -52,6 +66,7 @@ export class MemoryPlane implements KvPlane {
 
   async write(batch: readonly CellWrite[]): Promise<Acks> {
     await this.#gate?.opened;
+    for (const write of batch) await this.before("write", `${write.space}/${Buffer.from(write.key).toString()}`);
     return this.#answer(() => {
       for (const write of batch) this.#merge(write);
       return { count: 2, owners: ["a", "b"] };
@@ -62,7 +77,8 @@ export class MemoryPlane implements KvPlane {
     return this.#answer(() => batch.map((write) => this.#merge(write)));
   }
 
-  restore(addresses: readonly CellAddress[]): Promise<readonly (OrderedBytes | undefined)[]> {
+  async restore(addresses: readonly CellAddress[]): Promise<readonly (OrderedBytes | undefined)[]> {
+    for (const { space } of addresses) await this.before("restore", space);
     return this.#answer(() => addresses.map((address) => this.cells.get(keyOf(address))));
   }
 

@@ -34,7 +34,8 @@ export function coverFrom(ledger: Ledger, position: Offset, applied: Offset, rev
   }
   invariant(last.until === null, "LEDGER_CLOSED", "the last row is always open");
   const below = coverBelow(ledger, position, revision);
-  return last.revision === revision ? below : turnOver(below, last, Math.max(boundary, last.from), revision);
+  // Revisions only grow: an old one comes from a life that was slow to notice its successor, and changes nothing.
+  return last.revision >= revision ? below : turnOver(below, last, Math.max(boundary, last.from), revision);
 }
 
 function coverBelow(ledger: Ledger, position: Offset, revision: number): Ledger {

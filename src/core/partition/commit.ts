@@ -1,5 +1,5 @@
 import { invariant } from "../invariant.ts";
-import type { Offset } from "../offset.ts";
+import { OFFSET_LIMIT, type Offset } from "../offset.ts";
 import type { Copy } from "./copy.ts";
 import type { PartitionState, Step } from "./state.ts";
 import { mayCommit } from "./stop.ts";
@@ -10,26 +10,28 @@ import { halted, unchanged } from "./transition.ts";
  * in a state in which its commit is in doubt.
  */
 export function copyDue(state: PartitionState): Copy | undefined {
-  const { watermark, startedAt, copied, committed, fingerprint, logStart, phase } = state;
-  if (watermark === undefined || phase.phase === "verifying" || phase.phase === "starting" || phase.phase === "gone") {
-    return undefined;
-  }
-  if (startedAt === undefined || watermark <= startedAt) return undefined;
-  if (phase.phase === "stopped" && !mayCommit(phase.stop)) return undefined;
-  const written = copied !== undefined && copied >= watermark;
-  if (written && committed !== undefined && committed >= watermark) return undefined;
+  const { watermark, startedAt, copied, fingerprint, logStart, phase } = state;
+  if (watermark === undefined || startedAt === undefined || watermark <= startedAt || !commits(phase)) return undefined;
+  if (copied !== undefined && copied >= watermark) return undefined;
   return { watermark, fingerprint, logStartSeen: logStart };
 }
 
 /**
- * The offset to commit: the watermark, if the copy holds it already (the copy is written first, so a commit ahead of the
- * copy always means that somebody else moved it) and it is above what is committed (I2).
+ * The offset to commit: as far as the copy holds what is acknowledged (the copy is written first, so a commit ahead of the
+ * copy always means that somebody else moved it), if that is above what is committed (I2). Not only when the copy has
+ * reached the watermark: under load the watermark has always moved on meanwhile.
  */
 export function commitDue(state: PartitionState): Offset | undefined {
-  const due = copyDue(state);
-  const { copied, committed } = state;
-  if (due === undefined || copied === undefined || copied < due.watermark) return undefined;
-  return committed === undefined || committed < due.watermark ? due.watermark : undefined;
+  const { watermark, startedAt, copied, committed, phase } = state;
+  if (watermark === undefined || startedAt === undefined || copied === undefined || !commits(phase)) return undefined;
+  const due = Math.min(copied, watermark);
+  return due > startedAt && (committed === undefined || committed < due) ? due : undefined;
+}
+
+/** Whether the phase lets what was acknowledged be copied and committed. */
+function commits(phase: PartitionState["phase"]): boolean {
+  if (phase.phase === "verifying" || phase.phase === "starting" || phase.phase === "gone") return false;
+  return phase.phase !== "stopped" || mayCommit(phase.stop);
 }
 
 /** W owners hold the copy. */
@@ -65,8 +67,10 @@ export function onReadBack(state: PartitionState, committed: Offset | undefined,
  * The furthest that this life of the partition can have applied when it stops. A stop is void once the copy is beyond it:
  * then somebody else went on, and the stop came from a process that did not know that it had lost the partition.
  */
-export function reachOf(state: PartitionState): Offset {
-  return Math.max(state.copied ?? 0, state.position ?? 0, state.watermark ?? 0);
+export function reachOf({ copied, position, watermark }: PartitionState): Offset {
+  const known = [copied, position, watermark].filter((offset) => offset !== undefined);
+  // Nothing is known where the whole source was stopped before its facts were read: that stop holds for every owner.
+  return known.length === 0 ? OFFSET_LIMIT : Math.max(...known);
 }
 
 /** The broker confirmed a commit. */

@@ -109,15 +109,18 @@ export function onWriteFailed(state: PartitionState, seq: number, cause: Cause):
       phase: { phase: "holding", on: { hold: "write", seq }, cause, attempts },
       fetching: false,
     },
-    effects: [...truncated.effects, { effect: "pause" }, { effect: "retry-later", attempt: attempts }],
+    effects: [...truncated.effects, { effect: "pause" }, { effect: "retry-later", seq, attempt: attempts }],
   };
 }
 
-/** The wait is over: the held batch is written again. */
-export function onRetry(state: PartitionState): Step {
+/**
+ * The wait is over: the held batch is written again. Waits of earlier holds may still be running out (each of several
+ * batches in flight fails by itself); only the wait of the present attempt counts, so one write is under way at a time.
+ */
+export function onRetry(state: PartitionState, seq: number, attempt: number): Step {
   const { phase } = state;
   if (phase.phase !== "holding" || phase.on.hold !== "write") return unchanged(state);
-  const { seq } = phase.on;
+  if (phase.on.seq !== seq || phase.attempts !== attempt) return unchanged(state);
   const held = state.inFlight.find((batch) => batch.seq === seq);
   invariant(held !== undefined, "HOLD_BATCH", `batch ${seq} is held but not in flight`);
   return { state, effects: [{ effect: "process", seq, from: held.from, again: true }] };

@@ -26,7 +26,7 @@ export function step(state: PartitionState, event: PartitionEvent): Step {
     case "write-failed":
       return onWriteFailed(state, event.seq, event.cause);
     case "retry":
-      return onRetry(state);
+      return onRetry(state, event.seq, event.attempt);
     case "poison":
       return onPoison(state, event.seq, event.offset, event.detail);
     case "fetch-fault":

@@ -1,5 +1,5 @@
 import type { Offset } from "../offset.ts";
-import { outOfRange } from "./start.ts";
+import { outOfRange, type Verification } from "./start.ts";
 import type { BoundsReading, Cause, FetchFaultCode, PartitionState, Step } from "./state.ts";
 import { DISPUTES_MAX, halted, unchanged } from "./transition.ts";
 
@@ -9,14 +9,14 @@ export function onFetchFault(state: PartitionState, position: Offset, fault: Fet
   if (phase.phase !== "running" && phase.phase !== "verifying") return unchanged(state);
   if (fault === "undecodable") return halted(state, { code: "UNDECODABLE_BATCH", detail, wanted: position });
   if (fault === "batch-too-large") return halted(state, { code: "BATCH_TOO_LARGE", detail, wanted: position });
-  const attempts = (phase.phase === "running" ? phase.disputes : 0) + 1;
-  return dispute(state, attempts, { code: "OUT_OF_RANGE", text: detail });
+  const verify = phase.phase === "verifying" ? phase.verify : undefined;
+  return dispute(state, phase.disputes + 1, { code: "OUT_OF_RANGE", text: detail }, verify);
 }
 
 /** Waits for the log's bounds: only they decide whether an out-of-range answer is true (I4). */
-function dispute(state: PartitionState, attempts: number, cause: Cause): Step {
+function dispute(state: PartitionState, attempts: number, cause: Cause, verify: Verification | undefined): Step {
   return {
-    state: { ...state, phase: { phase: "holding", on: { hold: "bounds" }, cause, attempts }, fetching: false },
+    state: { ...state, phase: { phase: "holding", on: { hold: "bounds", verify }, cause, attempts }, fetching: false },
     effects: [{ effect: "pause" }, { effect: "read-bounds", attempt: attempts }],
   };
 }
@@ -37,7 +37,7 @@ export function onBounds(state: PartitionState, reading: BoundsReading): Step {
     end: shrank ? end : Math.max(end, state.position ?? 0),
   };
   if (phase.phase === "holding" && phase.on.hold === "bounds") {
-    return reading.asked ? settle(seen, phase.attempts, phase.cause, reading) : unchanged(seen);
+    return reading.asked ? settle(seen, { ...phase, verify: phase.on.verify }, reading) : unchanged(seen);
   }
   if (phase.phase !== "running") return unchanged(seen);
   if (logStart < before.logStart) {
@@ -45,11 +45,23 @@ export function onBounds(state: PartitionState, reading: BoundsReading): Step {
     return halted(state, { code: "TOPIC_RECREATED", detail, bounds: { logStart, end } });
   }
   return shrank
-    ? dispute(seen, 1, { code: "OUT_OF_RANGE", text: `the log ends at ${end}, below the position ${before.reached}` })
+    ? dispute(
+        seen,
+        1,
+        { code: "OUT_OF_RANGE", text: `the log ends at ${end}, below the position ${before.reached}` },
+        undefined,
+      )
     : unchanged(seen);
 }
 
-function settle(state: PartitionState, attempts: number, cause: Cause, reading: BoundsReading): Step {
+/** An open dispute: how often it was tried, why, and whether the log still has to be recognised. */
+interface Dispute {
+  readonly attempts: number;
+  readonly cause: Cause;
+  readonly verify: Verification | undefined;
+}
+
+function settle(state: PartitionState, { attempts, cause, verify }: Dispute, reading: BoundsReading): Step {
   const bounds = { logStart: reading.logStart, end: reading.end };
   const position = state.position ?? 0;
   const stop = outOfRange(position, bounds);
@@ -57,11 +69,12 @@ function settle(state: PartitionState, attempts: number, cause: Cause, reading: 
   if (attempts >= DISPUTES_MAX) {
     return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });
   }
-  if (stop !== undefined) return dispute(state, attempts + 1, cause);
-  return {
-    state: { ...state, phase: { phase: "running", disputes: attempts }, fetching: true },
-    effects: [{ effect: "begin", position }],
-  };
+  if (stop !== undefined) return dispute(state, attempts + 1, cause, verify);
+  const phase: PartitionState["phase"] =
+    verify === undefined
+      ? { phase: "running", disputes: attempts }
+      : { phase: "verifying", verify, disputes: attempts };
+  return { state: { ...state, phase, fetching: true }, effects: [{ effect: "begin", position }] };
 }
 
 /** Bounds could not be read: the dispute stays open, without counting against the position. */

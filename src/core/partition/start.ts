@@ -7,17 +7,21 @@ export interface StartRecord {
   readonly from: Offset;
   /** The group's committed offset when it was written, null where there was none. */
   readonly before: Offset | null;
+  /** The copy when it was written, null where there was none. */
+  readonly copyBefore: Offset | null;
   /** Set after a later commit was confirmed. A crash may come between the two: see {@link stillDecides}. */
   readonly settled: boolean;
 }
 
 /**
- * Whether no later commit was confirmed. A committed offset other than the one that stood when the record was written is
- * a later one, also when the process died before it could settle the record: otherwise a start of weeks ago would decide
- * again, and be below the log's start by then.
+ * Whether nothing later is known. A committed offset or a copy other than the one that stood when the record was written
+ * is later, also when the process died before it could settle the record. Otherwise a start of weeks ago would decide
+ * again: below the log's start by then, or, where the topic was re-created meanwhile, within a log that nobody recognised.
  */
-function stillDecides(record: StartRecord, committed: Offset | undefined): boolean {
-  return !record.settled && (committed ?? null) === record.before;
+function stillDecides({ startRecord, committed, copy }: StartFacts): boolean {
+  if (startRecord === undefined || startRecord.settled || (committed ?? null) !== startRecord.before) return false;
+  // A copy without a fingerprint says that no record was ever applied, only holes were passed.
+  return (copy?.watermark ?? null) === startRecord.copyBefore || copy?.fingerprint === undefined;
 }
 
 /** All that the decision at I5 looks at. */
@@ -53,7 +57,7 @@ export function decideStart(facts: StartFacts): StartDecision {
   const { startRecord, committed, copy, bounds } = facts;
   const anotherLog = contradiction(facts);
   if (anotherLog !== undefined) return { decision: "stop", stop: anotherLog };
-  if (startRecord !== undefined && stillDecides(startRecord, committed)) return within(startRecord.from, bounds);
+  if (startRecord !== undefined && stillDecides(facts)) return within(startRecord.from, bounds);
   if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
   if (copy === undefined) {
     return halt("KV_COPY_MISSING", `committed offset ${committed} without a copy`, committed, bounds);

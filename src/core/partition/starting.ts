@@ -21,20 +21,20 @@ export function onFacts(state: PartitionState, facts: StartFacts, stop: Stop | u
   const decision = decideStart(facts);
   if (decision.decision === "first-start") return { state: known, effects: [{ effect: "record-first-start" }] };
   if (decision.decision === "start") return begin(known, decision);
-  return state.phase.attempts < DISPUTES_MAX && decision.stop.code === "ABOVE_LOG_END"
-    ? again(known, state.phase.attempts, { code: "OUT_OF_RANGE", text: decision.stop.detail })
-    : halted(known, decision.stop);
+  const { disputes } = state.phase;
+  if (disputes >= DISPUTES_MAX || decision.stop.code !== "ABOVE_LOG_END") return halted(known, decision.stop);
+  return again(known, { code: "OUT_OF_RANGE", text: decision.stop.detail }, disputes + 1);
 }
 
 /** Facts could not be gathered: tried again for as long as it takes, nothing is fetched meanwhile (I5). */
 export function onFactsFailed(state: PartitionState, cause: Cause): Step {
-  return state.phase.phase === "starting" ? again(state, state.phase.attempts, cause) : unchanged(state);
+  return state.phase.phase === "starting" ? again(state, cause, state.phase.disputes) : unchanged(state);
 }
 
-function again(state: PartitionState, attempts: number, cause: Cause): Step {
-  const attempt = attempts + 1;
+function again(state: PartitionState, cause: Cause, disputes: number): Step {
+  const attempt = state.phase.phase === "starting" ? state.phase.attempts + 1 : 1;
   return {
-    state: { ...state, phase: { phase: "starting", attempts: attempt, cause } },
+    state: { ...state, phase: { phase: "starting", attempts: attempt, disputes, cause } },
     effects: [{ effect: "gather-facts", attempt }],
   };
 }
@@ -44,7 +44,7 @@ function begin(state: PartitionState, decision: Extract<StartDecision, { decisio
   const position = verify === undefined ? at : verify.fingerprint.offset;
   invariant(position <= at, "START_ORDER", `a record at ${position} cannot vouch for a start at ${at}`);
   const phase: PartitionState["phase"] =
-    verify === undefined ? { phase: "running", disputes: 0 } : { phase: "verifying", verify };
+    verify === undefined ? { phase: "running", disputes: 0 } : { phase: "verifying", verify, disputes: 0 };
   return {
     state: { ...state, phase, watermark: at, startedAt: at, position, fetching: true },
     effects: [{ effect: "begin", position }],

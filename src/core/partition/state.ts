@@ -12,9 +12,15 @@ export interface Cause {
 /** Lifecycle of one assigned partition. What each state needs travels with it. */
 export type Phase =
   /** Facts for the start decision are being gathered; nothing is fetched. `cause`: the last attempt failed. */
-  | { readonly phase: "starting"; readonly attempts: number; readonly cause?: Cause }
+  | {
+      readonly phase: "starting";
+      readonly attempts: number;
+      /** How often in a row the log's end contradicted what was applied. */
+      readonly disputes: number;
+      readonly cause?: Cause;
+    }
   /** Reading begins at a record that must be the one that was acknowledged last. */
-  | { readonly phase: "verifying"; readonly verify: Verification }
+  | { readonly phase: "verifying"; readonly verify: Verification; readonly disputes: number }
   | { readonly phase: "running"; readonly disputes: number }
   /** A store or broker fault: one batch (`seq`) or one position is tried again until it works. */
   | { readonly phase: "holding"; readonly on: Hold; readonly cause: Cause; readonly attempts: number }
@@ -25,7 +31,10 @@ export type Phase =
   | { readonly phase: "gone" };
 
 /** What a hold waits for: one batch that has to be written, or the bounds of the log. */
-export type Hold = { readonly hold: "write"; readonly seq: number } | { readonly hold: "bounds" };
+export type Hold =
+  | { readonly hold: "write"; readonly seq: number }
+  /** `verify`: the log was not recognised yet, and still has to be when the dispute is settled. */
+  | { readonly hold: "bounds"; readonly verify: Verification | undefined };
 
 /** A batch between delivery and acknowledgement. */
 export interface InFlight {
@@ -65,7 +74,7 @@ export interface PartitionState {
 
 /** A partition that was just assigned. */
 export const INITIAL_STATE: PartitionState = {
-  phase: { phase: "starting", attempts: 0 },
+  phase: { phase: "starting", attempts: 0, disputes: 0 },
   watermark: undefined,
   startedAt: undefined,
   position: undefined,
@@ -86,7 +95,8 @@ export type PartitionEvent =
   | { readonly event: "batch"; readonly batch: DeliveredBatch }
   | { readonly event: "acknowledged"; readonly seq: number; readonly fingerprint: Fingerprint | undefined }
   | { readonly event: "write-failed"; readonly seq: number; readonly cause: Cause }
-  | { readonly event: "retry" }
+  /** The wait after `attempt` of batch `seq` is over. */
+  | { readonly event: "retry"; readonly seq: number; readonly attempt: number }
   /** Policy `stop`: the batch ends before the record at `offset`. */
   | { readonly event: "poison"; readonly seq: number; readonly offset: Offset; readonly detail: string }
   | {
@@ -141,7 +151,7 @@ export type PartitionEffect =
   /** Decode, fold and write records at or above `from`; `again`: what was prepared before is written once more. */
   | { readonly effect: "process"; readonly seq: number; readonly from: Offset; readonly again: boolean }
   | { readonly effect: "drop"; readonly seqs: readonly number[] }
-  | { readonly effect: "retry-later"; readonly attempt: number }
+  | { readonly effect: "retry-later"; readonly seq: number; readonly attempt: number }
   | { readonly effect: "read-bounds"; readonly attempt: number }
   | { readonly effect: "persist-stop"; readonly stop: Stop };
 

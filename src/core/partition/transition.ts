@@ -2,8 +2,11 @@ import type { Offset } from "../offset.ts";
 import type { InFlight, PartitionEffect, PartitionState, Step } from "./state.ts";
 import type { Stop } from "./stop.ts";
 
-/** How often an out-of-range answer that the bounds contradict, or an end below us, is tried again before it stops. */
-export const DISPUTES_MAX = 5;
+/**
+ * How often an out-of-range answer that the bounds contradict, or an end below us, is tried again before it stops: with
+ * the default waits about a minute and a half, longer than a leader election leaves a wrong high watermark.
+ */
+export const DISPUTES_MAX = 15;
 
 /** Nothing changes. */
 export function unchanged(state: PartitionState): Step {
@@ -12,10 +15,16 @@ export function unchanged(state: PartitionState): Step {
 
 /** The system halts the partition: no more fetching; what was delivered before may still be acknowledged. */
 export function halted(state: PartitionState, stop: Stop): Step {
-  if (state.phase.phase === "stopped") return unchanged(state);
+  const { phase } = state;
+  if (phase.phase === "stopped") return unchanged(state);
+  // A held batch is not tried again once the partition is stopped: it would keep its memory for nothing.
+  const held = phase.phase === "holding" && phase.on.hold === "write" ? phase.on.seq : undefined;
+  const from = state.inFlight.find((batch) => batch.seq === held)?.from;
+  const kept: Step =
+    held === undefined || from === undefined ? { state, effects: [] } : truncateAfter(state, held - 1, from);
   return {
-    state: { ...state, phase: { phase: "stopped", stop }, fetching: false },
-    effects: [{ effect: "pause" }, { effect: "persist-stop", stop }],
+    state: { ...kept.state, phase: { phase: "stopped", stop }, fetching: false },
+    effects: [...kept.effects, { effect: "pause" }, { effect: "persist-stop", stop }],
   };
 }
 

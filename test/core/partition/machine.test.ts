@@ -79,7 +79,7 @@ describe("holds (I11)", () => {
     const held = run([startedAt(0), batch(0, 5), batch(5, 9), { event: "write-failed", seq: 1, cause }]);
     expect(held.names).toEqual(["drop", "pause", "retry-later"]);
     expect(held.state.inFlight.map((entry) => entry.seq)).toEqual([1]);
-    const retried = run([{ event: "retry" }], held.state);
+    const retried = run([{ event: "retry", seq: 1, attempt: 1 }], held.state);
     expect(retried.effects).toEqual([{ effect: "process", seq: 1, from: 0, again: true }]);
     const again = run([{ event: "write-failed", seq: 1, cause }], retried.state);
     expect(again.state.phase).toMatchObject({ phase: "holding", attempts: 2 });

@@ -17,20 +17,20 @@ const print = (offset: number) => ({ offset, timestampMs: 5, hash: "aa" });
 describe("I5: the start is decided from start record, commit, copy and bounds", () => {
   it("an unsettled start record decides, whatever was committed", () => {
     const decision = decideStart(
-      facts({ startRecord: { from: 20, before: 90, settled: false }, committed: 90, copy: copyAt(90) }),
+      facts({ startRecord: { from: 20, before: 90, copyBefore: 90, settled: false }, committed: 90, copy: copyAt(90) }),
     );
     expect(decision).toEqual({ decision: "start", at: 20 });
   });
 
   it("a settled start record no longer decides", () => {
     const decision = decideStart(
-      facts({ startRecord: { from: 20, before: 90, settled: true }, committed: 90, copy: copyAt(90) }),
+      facts({ startRecord: { from: 20, before: 90, copyBefore: 90, settled: true }, committed: 90, copy: copyAt(90) }),
     );
     expect(decision).toEqual({ decision: "start", at: 90 });
   });
 
   it("a commit after an unsettled start record decides: the process died before it could settle the record", () => {
-    const startRecord = { from: 0, before: null, settled: false };
+    const startRecord = { from: 0, before: null, copyBefore: null, settled: false };
     const decision = decideStart(facts({ startRecord, committed: 50, copy: copyAt(50) }));
     expect(decision).toEqual({ decision: "start", at: 50 });
   });
@@ -103,7 +103,9 @@ describe("I4: nothing starts outside the bounds", () => {
   });
 
   it("a start record above the end stops", () => {
-    expect(decideStart(facts({ startRecord: { from: 101, before: null, settled: false } }))).toMatchObject({
+    expect(
+      decideStart(facts({ startRecord: { from: 101, before: null, copyBefore: null, settled: false } })),
+    ).toMatchObject({
       decision: "stop",
       stop: { code: "ABOVE_LOG_END", wanted: 101 },
     });
