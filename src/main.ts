@@ -2,6 +2,7 @@
 import { EXIT, packageVersion, processInputs, runCli } from "./cli/index.ts";
 import type { LoadedConfig } from "./config/index.ts";
 import { createLogger } from "./logger.ts";
+import { InvariantViolation } from "./core/invariant.ts";
 import type { Logger } from "./ports/logger.ts";
 import { KvFault } from "./ports/kv-plane.ts";
 import { sourceFaults } from "./wiring/source-faults.ts";
@@ -12,7 +13,7 @@ import { systemClock } from "./clock.ts";
 /** Time that closing the API and the store may take after the drain, before the process gives up. */
 const CLOSE_MS = 10_000;
 
-/** Runs the service until SIGTERM or SIGINT. Returns the exit code: 0 after a clean stop, 1 when it could not run. */
+/** Runs the service until SIGTERM, SIGINT or SIGHUP. Returns the exit code: 0 after a clean stop, 1 when it could not run. */
 async function serve({ config }: LoadedConfig): Promise<number> {
   const logger = createLogger(config.log);
   const release = packageVersion();
@@ -27,7 +28,14 @@ async function serve({ config }: LoadedConfig): Promise<number> {
   }
   const stopping = signalled(logger);
   const { host, port } = config.http;
-  const address = await service.app.listen({ host, port });
+  let address: string;
+  try {
+    address = await service.app.listen({ host, port });
+  } catch (error) {
+    logger.error({ code: "LISTEN_FAILED", host, port }, error instanceof Error ? error.message : String(error));
+    await stop(service, 0, logger);
+    return EXIT.fault;
+  }
   logger.info({ address, release, node: process.version }, "listening");
   const failed = service.fleet.start().then(
     () => new Promise<never>(() => {}),
@@ -48,25 +56,28 @@ async function stop(service: Service, drainMs: number, logger: Logger): Promise<
   logger.info({ uncommitted }, "stopped");
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
 function signalled(logger: Logger): Promise<void> {
   return new Promise((resolve) => {
     let first = true;
     const onSignal = (signal: NodeJS.Signals) => {
-      if (!first) process.exit(EXIT.fault);
+      if (!first) {
+        logger.error({ signal }, "a second signal: ending at once; what was not committed is read again");
+        process.exit(EXIT.fault);
+      }
       first = false;
       logger.info({ signal }, "draining");
       resolve();
     };
-    process.on("SIGTERM", onSignal);
-    process.on("SIGINT", onSignal);
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   });
 }
 
 /** A start that an operator has to mend: one line that says what is wrong. */
 function refuse(logger: Logger, error: unknown): number {
-  if (!(error instanceof StreamsError) && !(error instanceof KvFault)) throw error;
-  logger.error({ code: error.code }, error.message);
+  const code = error instanceof StreamsError || error instanceof KvFault || error instanceof InvariantViolation;
+  const fields = code ? { code: error.code } : { code: "START_FAILED", error };
+  logger.error(fields, error instanceof Error ? error.message : String(error));
   return EXIT.fault;
 }
 

@@ -28,6 +28,7 @@ export function readSources(
   refuseShared(reader, seeds, "name", "a name belongs to one source");
   refuseShared(reader, seeds, "group", "two sources in one group take each other's commits");
   refuseShared(reader, seeds, "namespace", "a namespace has one source");
+  refuseCircles(reader, seeds);
   return seeds.filter((seed) => seed !== undefined);
 }
 
@@ -80,6 +81,24 @@ function readDescriptor(reader: ConfigReader, entry: SourceValues, path: string)
     reader.fault(`${path}.descriptor`, `a descriptor with format ${entry.format}`, "remove it, or use format protobuf");
   }
   return undefined;
+}
+
+/** Dead letters that come back to where they were read are poison for ever, by however many sources. */
+function refuseCircles(reader: ConfigReader, seeds: readonly (SourceSeed | undefined)[]): void {
+  for (const [index, seed] of seeds.entries()) {
+    if (seed === undefined) continue;
+    const passed = new Set<string>([seed.topic]);
+    let at: SourceSeed | undefined = seed;
+    while (at !== undefined) {
+      const next: SourceSeed | undefined = seeds.find((other) => other?.topic === at?.deadLetterTopic);
+      if (next?.topic === seed.topic && at !== seed) {
+        const why = "name another: dead letters would come back to the topic that they were read from";
+        reader.fault(`sources[${index}].deadLetterTopic`, `"${seed.deadLetterTopic}" is read by a source`, why);
+      }
+      at = next === undefined || passed.has(next.topic) ? undefined : next;
+      if (next !== undefined) passed.add(next.topic);
+    }
+  }
 }
 
 function computed(reader: ConfigReader, path: string, value: string): string {

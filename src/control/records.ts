@@ -53,6 +53,7 @@ export const BindingRecord = Type.Object({
   topic: Type.String(),
   epochs: Type.Array(Type.Object({ epoch: Type.Integer(), partitions: Type.Integer() })),
   firstStart: Type.Union([Type.Literal("earliest"), Moment]),
+  refused: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 
 /** `starts/{source}/{partition}` */

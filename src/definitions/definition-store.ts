@@ -52,7 +52,7 @@ export class DefinitionStore {
 
   async #list(): Promise<readonly InForce[]> {
     const names = await this.#dependencies.control.list(recordNames.sources);
-    const all = await Promise.all(names.map((name) => this.#read(name.slice(recordNames.sources.length))));
+    const all = await Promise.all(names.map((name) => this.read(name.slice(recordNames.sources.length))));
     return all.filter((entry) => entry !== undefined);
   }
 
@@ -124,7 +124,8 @@ export class DefinitionStore {
     await compileVerdict(definition, 1, this.#dependencies);
   }
 
-  async #read(name: string): Promise<InForce | undefined> {
+  /** What is in force for a source, undefined when there is none of this name. @throws KvFault */
+  async read(name: string): Promise<InForce | undefined> {
     const record = await readRecord(this.#dependencies.control, recordNames.source(name), SourceRecord);
     return record === undefined ? undefined : this.#view(record);
   }

@@ -2,7 +2,7 @@ import { InvariantViolation } from "../core/invariant.ts";
 import type { Cause } from "../core/partition/state.ts";
 import { StreamsError } from "../errors.ts";
 import { KvFault } from "../ports/kv-plane.ts";
-import { SourceFault } from "../ports/record-source.ts";
+import { SourceFault, type SourceFaultCode } from "../ports/record-source.ts";
 
 /** What an error means for whoever met it. Total over every `unknown`. */
 export type Consequence =
@@ -14,12 +14,17 @@ export type Consequence =
 export function consequenceOf(error: unknown): Consequence {
   if (error instanceof KvFault) return { consequence: "hold", cause: { code: error.code, text: error.message } };
   if (error instanceof SourceFault) {
-    return {
-      consequence: "hold",
-      cause: { code: `BROKER_${error.code.toUpperCase().replaceAll("-", "_")}`, text: error.message },
-    };
+    return { consequence: "hold", cause: { code: brokerCode(error.code), text: error.message } };
   }
   if (error instanceof InvariantViolation) return { consequence: "stop", detail: error.message };
   if (error instanceof StreamsError) return { consequence: "stop", detail: `${error.code}: ${error.message}` };
   return { consequence: "stop", detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+}
+
+/** Stable code of a broker fault: `broker-unreachable` is BROKER_UNREACHABLE, `topic-missing` BROKER_TOPIC_MISSING. */
+export function brokerCode(fault: SourceFaultCode): string {
+  return `BROKER_${fault
+    .replace(/^broker-/, "")
+    .toUpperCase()
+    .replaceAll("-", "_")}`;
 }

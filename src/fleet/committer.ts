@@ -1,9 +1,10 @@
+import type { Offset } from "../core/offset.ts";
 import { copyKey } from "../core/keys.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { encodeCopy } from "../core/partition/copy.ts";
 import type { CellAddress, CellWrite, KvPlane } from "../ports/kv-plane.ts";
 import type { RecordSource } from "../ports/record-source.ts";
-import { consequenceOf } from "./cause.ts";
+import { brokerCode, consequenceOf } from "./cause.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import type { RecentErrors } from "./recent-errors.ts";
 
@@ -12,6 +13,8 @@ export interface CommitView {
   readonly source: string;
   readonly epoch: number;
   readonly runners: ReadonlyMap<number, PartitionRunner>;
+  /** Whether to read back although nothing is due. */
+  readonly check: boolean;
 }
 
 /**
@@ -30,11 +33,17 @@ export class Committer {
   readonly #plane: KvPlane;
   readonly #errors: RecentErrors;
   #round: Promise<void> | undefined;
+  #held: ReadonlyMap<number, Offset | undefined> = new Map();
 
   constructor(source: RecordSource, plane: KvPlane, errors: RecentErrors) {
     this.#source = source;
     this.#plane = plane;
     this.#errors = errors;
+  }
+
+  /** What the group had committed when it was last read back, partitions of other members included. */
+  get held(): ReadonlyMap<number, Offset | undefined> {
+    return this.#held;
   }
 
   /** Runs a round, or joins the one under way. Never rejects: failures are noted, and the next round repeats the work. */
@@ -50,7 +59,7 @@ export class Committer {
   async #run(view: CommitView): Promise<void> {
     const runners = [...view.runners.values()];
     const due = runners.some((runner) => copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined);
-    if (!due) return;
+    if (!due && !view.check) return;
     await this.#readBack(view, runners);
     await this.#writeCopies(view);
     await this.#send(view, runners);
@@ -59,6 +68,7 @@ export class Committer {
   async #readBack(view: CommitView, runners: readonly PartitionRunner[]): Promise<void> {
     const decided = runners.filter((runner) => runner.state.watermark !== undefined);
     const held = await this.#source.committed();
+    this.#held = held;
     const copies = await this.#plane.restore(decided.map((runner) => addressOf(view.source, runner)));
     decided.forEach((runner, index) => {
       const stored = copies[index];
@@ -89,7 +99,7 @@ export class Committer {
     }
     if (watermarks.size === 0) return;
     const result = await this.#source.commit(view.epoch, watermarks);
-    if (result.outcome === "failed") return this.#noteText(`COMMIT_${result.cause}`, result.text);
+    if (result.outcome === "failed") return this.#noteText(brokerCode(result.cause), result.text);
     if (result.outcome === "fenced") return;
     for (const [partition, watermark] of watermarks) view.runners.get(partition)?.committed(watermark);
   }

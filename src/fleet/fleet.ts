@@ -102,11 +102,26 @@ export class Fleet {
   async #define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {
     if (this.#phase !== "serving") throw new StreamsError("NOT_READY", `the service is ${this.#phase}`);
     const before = this.inForce(name);
-    const after = await this.#parts.definitions.define(name, definition, ifMatch);
+    const after = await this.#inStore(name, definition, ifMatch);
     this.#inForce.set(name, after);
-    const drained = this.#services.get(name)?.draining === true;
-    if (after.etag !== before.etag || drained) await this.#reopen(after, drainMs);
+    const running = this.#services.get(name);
+    const other = running?.parts.inForce.etag !== after.etag || running.draining;
+    if (after.etag !== before.etag || other) await this.#reopen(after, drainMs);
     return after;
+  }
+
+  /**
+   * Changes the record. Where that fails it may have been changed all the same (an answer that was lost, another
+   * instance): what the store says now is put in force, so that the next change begins from it.
+   */
+  async #inStore(name: string, definition: SourceDefinition, ifMatch: string): Promise<InForce> {
+    try {
+      return await this.#parts.definitions.define(name, definition, ifMatch);
+    } catch (error) {
+      const present = await this.#parts.definitions.read(name).catch(() => undefined);
+      if (present !== undefined && present.etag !== this.inForce(name).etag) this.#inForce.set(name, present);
+      throw error;
+    }
   }
 
   /** Drains every source at the same time. Returns the partitions that could not be committed, as `source/partition`. */

@@ -4,33 +4,25 @@
  */
 export class FreshCall<T> {
   readonly #ask: () => Promise<T>;
-  #current: Promise<T> | undefined;
-  #next: Promise<T> | undefined;
+  /** Asked for, and not sent yet: who comes now shares it. */
+  #waiting: Promise<T> | undefined;
+  #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(ask: () => Promise<T>) {
     this.#ask = ask;
   }
 
-  /** An answer to a question that is asked now or later. @throws what asking throws */
-  async fresh(): Promise<T> {
-    if (this.#current === undefined) {
-      // Who asks in the same turn shares it: it has not left yet.
-      this.#current = Promise.resolve().then(this.#ask);
-      return this.#settled(this.#current);
-    }
-    this.#next ??= this.#current.then(
-      () => this.fresh(),
-      () => this.fresh(),
-    );
-    return this.#next;
-  }
-
-  async #settled(call: Promise<T>): Promise<T> {
-    try {
-      return await call;
-    } finally {
-      this.#current = undefined;
-      this.#next = undefined;
-    }
+  /** An answer to a question that is sent now or later. @throws what asking throws */
+  fresh(): Promise<T> {
+    this.#waiting ??= this.#underWay.then(() => {
+      this.#waiting = undefined;
+      const call = this.#ask();
+      this.#underWay = call.then(
+        () => undefined,
+        () => undefined,
+      );
+      return call;
+    });
+    return this.#waiting;
   }
 }

@@ -1,6 +1,6 @@
 import type { Ledger } from "../core/ledger/ledger.ts";
 import { unreachable } from "../core/invariant.ts";
-import type { Offset } from "../core/offset.ts";
+import { OFFSET_LIMIT, type Offset } from "../core/offset.ts";
 import { reachOf } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
@@ -8,7 +8,7 @@ import type { Stop } from "../core/partition/stop.ts";
 import { backoffMs } from "./backoff.ts";
 import type { BatchWork } from "./batch-work.ts";
 import { consequenceOf } from "./cause.ts";
-import { PartitionStore } from "./partition-store.ts";
+import { PartitionStore, type UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
 
 /** What the runner has done since it was assigned. */
@@ -26,6 +26,8 @@ export interface EffectHost {
   readonly counts: RunnerCounts;
   readonly state: PartitionState;
   readonly since: number;
+  /** Whether the partition stopped with its whole source, before anything was known of it: that holds for every owner. */
+  readonly sourceWide: boolean;
   readonly work: ReadonlyMap<number, BatchWork>;
   dispatch(event: PartitionEvent): void;
   /** The stop was read from the store: it began then. */
@@ -90,8 +92,10 @@ export class PartitionEffects {
       const facts = await this.#context.facts.read(this.#host.partition, this.#host.topicEpoch);
       const { startRecord } = facts.start;
       if (startRecord !== undefined && !startRecord.settled) this.#unsettledStart = startRecord.from;
-      this.#host.dispatch({ event: "facts", facts: facts.start, stop: facts.stop?.stop });
-      if (facts.stop !== undefined) this.#host.stoppedSince(facts.stop.since);
+      const stop = facts.stop ?? this.#pendingStop(facts.start.copy?.watermark ?? 0);
+      this.#host.dispatch({ event: "facts", facts: facts.start, stop: stop?.stop });
+      if (stop !== undefined) this.#host.stoppedSince(stop.since);
+      if (stop !== undefined && facts.stop === undefined) void this.#persistStop(stop.stop, 1);
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
     }
@@ -177,13 +181,22 @@ export class PartitionEffects {
     }
   }
 
+  /** A stop of an earlier assignment that is not recorded yet, unless somebody went on beyond its reach meanwhile. */
+  #pendingStop(copy: Offset): UnrecordedStop | undefined {
+    const { unrecorded } = this.#context;
+    const pending = unrecorded.get(this.#host.partition);
+    if (pending === undefined || copy <= pending.reach) return pending;
+    unrecorded.delete(this.#host.partition);
+    return undefined;
+  }
+
   /** Until it is recorded the stop is kept beside this assignment: a rejoin must not forget it (I13). */
   async #persistStop(stop: Stop, attempt: number): Promise<void> {
     const { unrecorded } = this.#context;
     const pending = unrecorded.get(this.#host.partition) ?? {
       stop,
       since: this.#host.since,
-      reach: reachOf(this.#host.state),
+      reach: this.#host.sourceWide ? OFFSET_LIMIT : reachOf(this.#host.state),
     };
     unrecorded.set(this.#host.partition, pending);
     this.#busy += 1;

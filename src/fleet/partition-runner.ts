@@ -28,6 +28,7 @@ export class PartitionRunner implements EffectHost {
   readonly #context: RunnerContext;
   readonly #effects: PartitionEffects;
   readonly work = new Map<number, BatchWork>();
+  sourceWide = false;
   readonly #queue: PartitionEvent[] = [];
   #state: PartitionState = INITIAL_STATE;
   #since: number;
@@ -66,6 +67,7 @@ export class PartitionRunner implements EffectHost {
 
   /** Gathers facts and begins. `stop` halts it before that: the whole source must not be read. */
   start(stop: Stop | undefined): void {
+    this.sourceWide = stop !== undefined;
     if (stop !== undefined) this.dispatch({ event: "halt", stop });
     else void this.#effects.gather();
   }

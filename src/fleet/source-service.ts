@@ -17,7 +17,7 @@ import {
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { backoffMs } from "./backoff.ts";
-import { consequenceOf } from "./cause.ts";
+import { brokerCode, consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
 import type { RunnerCounts } from "./partition-effects.ts";
@@ -36,7 +36,7 @@ export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "
   readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
 }
 
-/** The last regular reading of the log's bounds, with where each partition stood when it began. */
+/** The last regular reading of the log's bounds. `measuredAt` is when it began: what came later is not in it. */
 export interface BoundsReadings {
   readonly measuredAt: number;
   readonly answers: ReadonlyMap<number, BoundsAnswer>;
@@ -85,6 +85,11 @@ export class SourceService implements SourceEvents {
     return { ...this.#consumer, since: this.#consumerSince };
   }
 
+  /** The group's committed offset of any partition, as it was last read. */
+  committedOf(partition: number): Offset | undefined {
+    return this.#runners.get(partition)?.state.committed ?? this.#committer.held.get(partition);
+  }
+
   /** What this process has done for the source, over all assignments. */
   get totals(): Readonly<RunnerCounts> {
     return [...this.#runners.values()].reduce((sum, runner) => add(sum, runner.counts), this.#past);
@@ -102,7 +107,10 @@ export class SourceService implements SourceEvents {
     const { source, timings } = this.parts;
     source.start(this);
     this.#every(timings.commitEveryMs, () => this.#commit());
-    this.#every(timings.boundsEveryMs, () => this.#readBounds());
+    this.#every(timings.boundsEveryMs, async () => {
+      await this.#readBounds();
+      await this.#commit(true);
+    });
   }
 
   assigned(assignment: Assignment): void {
@@ -135,7 +143,7 @@ export class SourceService implements SourceEvents {
   state(state: SourceState): void {
     if (state.state !== this.#consumer.state) this.#consumerSince = this.parts.clock.now();
     this.#consumer = state;
-    if (state.cause !== undefined) this.parts.errors.note(`CONSUMER_${state.cause}`, state.text ?? state.cause);
+    if (state.cause !== undefined) this.parts.errors.note(brokerCode(state.cause), state.text ?? state.cause);
   }
 
   /**
@@ -150,7 +158,7 @@ export class SourceService implements SourceEvents {
     const runners = [...this.#runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
-    const pending = () => runners.some((runner) => runner.busy || outstanding(runner));
+    const pending = () => this.#unrecorded.size > 0 || runners.some((runner) => runner.busy || outstanding(runner));
     // Commits go on beside what still hangs: one write without an answer must not keep the others' work uncommitted.
     while (pending() && left() > 0) {
       await Promise.race([this.#commit(), this.#pause(left())]);
@@ -158,8 +166,7 @@ export class SourceService implements SourceEvents {
     }
     const closing = Math.max(left(), CLOSE_MS_MIN);
     await Promise.all([source.stop(closing), letters.close(closing)]);
-    const uncommitted = runners.filter((runner) => outstanding(runner)).map((runner) => runner.partition);
-    return { uncommitted };
+    return { uncommitted: runners.filter(uncommitted).map((runner) => runner.partition) };
   }
 
   /** Binds the topic, then starts a runner for each partition of the assignment. */
@@ -171,7 +178,7 @@ export class SourceService implements SourceEvents {
       const context = this.#context(assignment.epoch, binding);
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
-      for (const runner of runners) runner.start(stop ?? this.#unrecorded.get(runner.partition)?.stop);
+      for (const runner of runners) runner.start(stop);
     } catch (error) {
       this.#note(error);
       if (current()) this.#after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
@@ -204,22 +211,25 @@ export class SourceService implements SourceEvents {
       if (identity.partitions < bound && attempt <= DISPUTES_MAX) throw stale(identity.partitions, bound);
       const result = rebind(present, identity);
       if (result.outcome === "stop") stop = result.stop;
-      return result.outcome === "grown" ? mutable(result.binding) : present;
+      if (result.outcome === "unchanged" || result.binding === present) return present;
+      return mutable(result.binding);
     });
     return { binding: stored.value, stop };
   }
 
-  async #commit(): Promise<void> {
+  /** `check`: reads the group back also when nothing is due, so that an idle partition notices that its log was replaced. */
+  async #commit(check = false): Promise<void> {
     if (this.#epoch < 0 || this.#runners.size === 0) return;
-    await this.#committer.commit({ source: this.name, epoch: this.#epoch, runners: this.#runners });
+    await this.#committer.commit({ source: this.name, epoch: this.#epoch, runners: this.#runners, check });
   }
 
   async #readBounds(): Promise<void> {
     const { source, clock } = this.parts;
+    const measuredAt = clock.now();
     const before = new Map([...this.#runners].map(([partition, runner]) => [partition, knownBounds(runner.state)]));
     try {
       const answers = await source.bounds();
-      this.#readings = { measuredAt: clock.now(), answers, failure: undefined };
+      this.#readings = { measuredAt, answers, failure: undefined };
       for (const [partition, known] of before) {
         const answer = answers.get(partition);
         if (answer !== undefined) this.#runners.get(partition)?.observe(answer, known);
@@ -271,6 +281,12 @@ function stale(found: number, expected: number): SourceFault {
   );
 }
 
+/** Whether what was acknowledged is ahead of what the group holds; also of a partition that was lost meanwhile. */
+function uncommitted({ state: { watermark, startedAt, committed } }: PartitionRunner): boolean {
+  if (watermark === undefined || startedAt === undefined || watermark <= startedAt) return false;
+  return committed === undefined || committed < watermark;
+}
+
 function add(a: Readonly<RunnerCounts>, b: Readonly<RunnerCounts>): RunnerCounts {
   return {
     delivered: a.delivered + b.delivered,
@@ -290,11 +306,15 @@ function mutable(binding: Binding) {
   return { ...binding, epochs: binding.epochs.map((entry) => ({ ...entry })) };
 }
 
-/** Where a partition stands for its readers: the committed offset as long as nothing is known of its watermark. */
-export function standing(
-  runner: PartitionRunner,
-): { readonly at: Offset; readonly basis: "watermark" | "committed" } | undefined {
-  const { watermark, committed } = runner.state;
+/** Where a partition stands for its readers: its watermark, or what the group has committed where no runner of ours knows more. */
+export function standing(service: SourceService, partition: number): Standing | undefined {
+  const watermark = service.runners.get(partition)?.state.watermark;
   if (watermark !== undefined) return { at: watermark, basis: "watermark" };
+  const committed = service.committedOf(partition);
   return committed === undefined ? undefined : { at: committed, basis: "committed" };
+}
+
+interface Standing {
+  readonly at: Offset;
+  readonly basis: "watermark" | "committed";
 }

@@ -44,9 +44,8 @@ export class LagService implements LagQueries {
 
   #lag(service: SourceService, partition: number, answer: BoundsAnswer | undefined, failure: string | undefined): Lag {
     const runner = service.runners.get(partition);
-    const where = runner === undefined ? undefined : standing(runner);
     return lagOf({
-      standing: where,
+      standing: standing(service, partition),
       end: endOf(answer, failure, runner?.state.end),
       oldestInFlightMs: runner?.oldestInFlightMs,
       nowMs: this.#clock.now(),

@@ -1,3 +1,4 @@
+import type { Offset } from "../core/offset.ts";
 import { STOPS, type Stop } from "../core/partition/stop.ts";
 import type { PartitionState } from "../core/partition/state.ts";
 import type { PartitionRunner } from "../fleet/partition-runner.ts";
@@ -44,6 +45,7 @@ export function unassignedView(
   source: string,
   partition: number,
   answer: BoundsAnswer | undefined,
+  committed: Offset | undefined,
   since: number,
 ): PartitionView {
   return {
@@ -56,6 +58,7 @@ export function unassignedView(
     topicEpoch: 0,
     inFlight: { batches: 0, records: 0, bytes: 0 },
     counts: { delivered: 0, written: 0, deadLettered: 0, folded: 0 },
+    ...(committed === undefined ? {} : { committed }),
     ...(answer?.known === true ? { logStart: answer.logStart, end: answer.end } : {}),
   };
 }

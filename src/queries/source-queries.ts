@@ -68,7 +68,9 @@ export class SourceReader implements SourceQueries {
   #partition(service: SourceService, partition: number): PartitionView {
     const runner = service.runners.get(partition);
     if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now());
-    return unassignedView(service.name, partition, service.readings.answers.get(partition), service.consumer.since);
+    const { answers } = service.readings;
+    const committed = service.committedOf(partition);
+    return unassignedView(service.name, partition, answers.get(partition), committed, service.consumer.since);
   }
 
   #view(service: SourceService): SourceView {

@@ -8,7 +8,8 @@ import { compileVerdict } from "../fleet/verdicts.ts";
 
 /**
  * What keeps configured sources from running with this build, found without a store or a broker: a kind that it does not
- * have, a mapping or message that does not fit. Descriptors that only the store knows are left to the start.
+ * have, a subject, message or mapping that
+ * does not fit.
  */
 export async function sourceFaults({ config }: LoadedConfig): Promise<readonly string[]> {
   const faults = await Promise.all(config.sources.map(faultOf));
@@ -17,8 +18,10 @@ export async function sourceFaults({ config }: LoadedConfig): Promise<readonly s
 
 async function faultOf(seed: SourceSeed): Promise<string | undefined> {
   const builtin = BUILTIN_DESCRIPTORS.find(({ subject }) => subject === seed.descriptor?.subject);
-  const known = kinds.has(seed.kind);
-  if (known && seed.descriptor !== undefined && builtin === undefined) return undefined;
+  if (seed.descriptor !== undefined && builtin === undefined) {
+    const known = BUILTIN_DESCRIPTORS.map(({ subject }) => subject).join(", ");
+    return `source ${seed.name}: DESCRIPTOR_UNKNOWN: subject ${seed.descriptor.subject} is none of ${known}`;
+  }
   const { descriptor, mapping, ...rest } = seed;
   const definition: SourceDefinition = {
     ...rest,

@@ -38,6 +38,11 @@ test.each<[string, string, RegExp]>([
     /253 characters/,
   ],
   [source("deadLetterTopic: t"), "sources[0].deadLetterTopic", /the source's own topic/],
+  [
+    "sources: [{ name: a, kind: documents, topic: t, deadLetterTopic: u }, { name: b, kind: documents, topic: u, deadLetterTopic: t }]",
+    "sources[0].deadLetterTopic",
+    /come back to the topic/,
+  ],
   [source("startFrom: 2026-01-31"), "sources[0].startFrom", /a moment such as 2026-01-31T00:00:00Z/],
   [source("startFrom: 0"), "sources[0].startFrom", /earliest, latest/],
   [source("worstLag: 0s"), "sources[0].worstLag", /1s to/],

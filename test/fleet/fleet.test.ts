@@ -10,6 +10,7 @@ import { Verdicts } from "../../src/fleet/verdicts.ts";
 import { FakeLog } from "../support/fake-log.ts";
 import { FakeRecordSource } from "../support/fake-record-source.ts";
 import { definition, KeptLetters, silent, stubCompiler } from "../support/fleet-world.ts";
+import { KvFault } from "../../src/ports/kv-plane.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
 
@@ -97,6 +98,26 @@ describe("the fleet", () => {
     expect([one.revision, two.revision]).toEqual([2, 3]);
     expect(sources.filter((source) => !source.stopped)).toHaveLength(1);
     expect(fleet.service("articles").parts.inForce.definition.worstLagMs).toBe(77);
+  });
+
+  it("a change whose answer was lost can be repeated, and be undone", async () => {
+    const { fleet, clock, plane } = build();
+    const starting = fleet.start();
+    await clock.advance(0);
+    await starting;
+    plane.after = (name) => {
+      if (name.startsWith("sources/")) throw new KvFault("KV_TIMEOUT", "the answer was lost");
+    };
+    const change = { ...definition, onPoison: "stop" } as const;
+    await expect(fleet.define("articles", change, fleet.inForce("articles").etag, 1_000)).rejects.toThrow(/lost/);
+    plane.after = () => {};
+    const again = fleet.define("articles", change, fleet.inForce("articles").etag, 1_000);
+    await clock.advance(5_000);
+    expect((await again).revision).toBe(2);
+    expect(fleet.service("articles").parts.inForce.revision).toBe(2);
+    const undone = fleet.define("articles", definition, fleet.inForce("articles").etag, 1_000);
+    await clock.advance(5_000);
+    expect((await undone).revision).toBe(3);
   });
 
   it("a change with a stale etag is refused and restarts nothing", async () => {

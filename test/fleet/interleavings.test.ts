@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { copyKey } from "../../src/core/keys.ts";
+import { encodeCopy } from "../../src/core/partition/copy.ts";
 import { KvFault } from "../../src/ports/kv-plane.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
 
@@ -107,6 +109,40 @@ describe("a topic that is re-created is not read on, wherever the process died",
   });
 });
 
+describe("a log that is replaced under a running process", () => {
+  it("by one of the same size is noticed although the end came back, and nothing of it is skipped in silence", async () => {
+    const made = await applied(5);
+    made.log.recreate();
+    await made.clock.advance(2_500);
+    for (let index = 0; index < 5; index += 1) made.log.append(0, "a", `other ${index}`);
+    made.source.poll();
+    await made.clock.advance(20_000);
+    expect(["TOPIC_RECREATED", "COMMIT_VANISHED", "ABOVE_LOG_END"]).toContain(made.stopCode());
+  });
+
+  it("is noticed while it idles: the group is read back although nothing is due", async () => {
+    const made = await applied(5);
+    made.log.committed.clear();
+    await made.clock.advance(5_000);
+    expect(made.stopCode()).toBe("COMMIT_VANISHED");
+  });
+});
+
+describe("a first start", () => {
+  it("of a log that begins with holes survives a crash before the first commit", async () => {
+    const made = new FleetWorld();
+    made.log.skip(0, 2);
+    await made.start();
+    made.source.failCommits = 100;
+    await made.clock.advance(1_000);
+    await made.crash();
+    for (let index = 0; index < 3; index += 1) made.log.append(0, "a", `${index}`);
+    await made.start();
+    await made.clock.advance(3_000);
+    expect([made.stopCode(), made.stored("a")?.text]).toEqual([undefined, "2"]);
+  });
+});
+
 describe("stops last (I13)", () => {
   it("a stop of the whole source stands when the partitions have grown on, or are pointed back", async () => {
     const made = await applied(3, 2);
@@ -118,7 +154,40 @@ describe("stops last (I13)", () => {
     made.log.grow(4);
     made.source.rejoin();
     await made.clock.advance(2_000);
-    expect([made.stopCode(0), made.stopCode(1)]).toEqual(["PARTITIONS_CHANGED", "PARTITIONS_CHANGED"]);
+    expect([0, 1, 2, 3].map((partition) => made.stopCode(partition))).toEqual(Array(4).fill("PARTITIONS_CHANGED"));
+  });
+
+  it("a stop that could not be recorded is void when somebody else went on beyond it meanwhile", async () => {
+    const made = await applied(1);
+    made.plane.before = refuse("stops/");
+    const fault = { partition: 0, assignmentEpoch: 1, position: 1, code: "undecodable", text: "damaged" } as const;
+    made.service.fault(fault);
+    await made.clock.advance(500);
+    for (let index = 0; index < 9; index += 1) made.log.append(0, "a", `${index}`);
+    const copy = encodeCopy({ watermark: 8, fingerprint: undefined, logStartSeen: 0 });
+    await made.plane.write([{ space: "copy", key: copyKey("articles", 0, 0), ...copy }]);
+    made.log.committed.set(0, 8);
+    made.plane.before = () => {};
+    made.source.rejoin();
+    await made.clock.advance(3_000);
+    expect(made.stopCode()).toBeUndefined();
+  });
+
+  it("a drain tries again to record a stop that the store refused once", async () => {
+    const made = await applied(1);
+    let refused = 0;
+    made.plane.before = (call, name) => {
+      if (call !== "set" || !name.startsWith("stops/") || refused > 0) return;
+      refused += 1;
+      throw new KvFault("KV_TIMEOUT", "blip");
+    };
+    const fault = { partition: 0, assignmentEpoch: 1, position: 1, code: "undecodable", text: "damaged" } as const;
+    made.service.fault(fault);
+    await made.clock.advance(0);
+    const drained = made.service.drain(5_000);
+    await made.clock.advance(6_000);
+    await drained;
+    expect([...made.plane.records.keys()]).toContain("stops/articles/0");
   });
 
   it("a drain waits for a stop that is being recorded", async () => {

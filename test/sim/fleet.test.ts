@@ -112,6 +112,7 @@ async function simulate(seed: number): Promise<void> {
     const stored = world.stored(key);
     expect(stored === undefined ? undefined : { text: stored.text, offset: stored.offset }, `key ${key}`).toEqual(want);
   }
+  expect(world.service.parts.budget.usedBytes, "every batch gave its memory back, once").toBe(0);
   world.log.partitions.forEach(({ end }, partition) => {
     expect(world.runner(partition).state.watermark, "everything was applied").toBe(end);
     if (end > 0) expect(world.log.committed.get(partition), "everything was committed").toBe(end);

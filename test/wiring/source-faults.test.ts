@@ -14,6 +14,11 @@ describe("what keeps a configured source from running", () => {
     ["raw documents", "  - { name: a, kind: documents, topic: a, format: raw }", []],
     ["bids as documents", "  - { name: b, kind: documents, topic: b, descriptor: { subject: ysearch.bid } }", []],
     ["a kind that this build lacks", "  - { name: a, kind: traffic, topic: a }", [/does not run kind traffic/]],
+    [
+      "a subject that nobody registered",
+      "  - { name: a, kind: documents, topic: a, descriptor: { subject: x.y } }",
+      [/DESCRIPTOR_UNKNOWN/],
+    ],
     ["a mapping to no field", "  - { name: a, kind: documents, topic: a, mapping: { id: 999 } }", [/MAPPING_INVALID/]],
     [
       "a message that is not there",

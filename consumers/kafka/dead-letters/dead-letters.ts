@@ -33,6 +33,8 @@ export class KafkaDeadLetters implements DeadLetters {
   readonly #timings: PublisherTimings & { readonly publishMs: number };
   #publisher: Publisher | undefined;
   #closed = false;
+  /** The publication under way; never rejects. */
+  #last: Promise<void> = Promise.resolve();
 
   constructor(options: DeadLetterOptions) {
     requireConnection(options);
@@ -41,7 +43,14 @@ export class KafkaDeadLetters implements DeadLetters {
     this.#timings = { ...TIMINGS, ...options.timings };
   }
 
-  async publish(topic: string, letters: readonly DeadLetter[]): Promise<void> {
+  /** One publication at a time: a failed one throws the producer away, which must not be another one's at work. */
+  publish(topic: string, letters: readonly DeadLetter[]): Promise<void> {
+    const published = this.#last.then(() => this.#publish(topic, letters));
+    this.#last = published.catch(() => undefined);
+    return published;
+  }
+
+  async #publish(topic: string, letters: readonly DeadLetter[]): Promise<void> {
     if (this.#closed) throw new SourceFault("unknown", "dead letters are closed");
     const { clock } = this.#options;
     try {

@@ -1,5 +1,5 @@
 import { invariant } from "../invariant.ts";
-import { OFFSET_LIMIT, type Offset } from "../offset.ts";
+import type { Offset } from "../offset.ts";
 import type { Copy } from "./copy.ts";
 import type { PartitionState, Step } from "./state.ts";
 import { mayCommit } from "./stop.ts";
@@ -68,9 +68,7 @@ export function onReadBack(state: PartitionState, committed: Offset | undefined,
  * then somebody else went on, and the stop came from a process that did not know that it had lost the partition.
  */
 export function reachOf({ copied, position, watermark }: PartitionState): Offset {
-  const known = [copied, position, watermark].filter((offset) => offset !== undefined);
-  // Nothing is known where the whole source was stopped before its facts were read: that stop holds for every owner.
-  return known.length === 0 ? OFFSET_LIMIT : Math.max(...known);
+  return Math.max(copied ?? 0, position ?? 0, watermark ?? 0);
 }
 
 /** The broker confirmed a commit. */

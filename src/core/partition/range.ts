@@ -1,7 +1,7 @@
 import type { Offset } from "../offset.ts";
 import { outOfRange, type Verification } from "./start.ts";
 import type { BoundsReading, Cause, FetchFaultCode, PartitionState, Step } from "./state.ts";
-import { DISPUTES_MAX, halted, unchanged } from "./transition.ts";
+import { DISPUTES_MAX, halted, truncateAfter, unchanged } from "./transition.ts";
 
 /** The broker edge could not turn a fetch into records; it has paused the partition already. */
 export function onFetchFault(state: PartitionState, position: Offset, fault: FetchFaultCode, detail: string): Step {
@@ -70,11 +70,29 @@ function settle(state: PartitionState, { attempts, cause, verify }: Dispute, rea
     return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });
   }
   if (stop !== undefined) return dispute(state, attempts + 1, cause, verify);
-  const phase: PartitionState["phase"] =
-    verify === undefined
-      ? { phase: "running", disputes: attempts }
-      : { phase: "verifying", verify, disputes: attempts };
-  return { state: { ...state, phase, fetching: true }, effects: [{ effect: "begin", position }] };
+  return resume(state, attempts, verify ?? recognisable(state, bounds.logStart), position);
+}
+
+/**
+ * An end that was below us and is not any more: an election, or another log that has grown past us meanwhile. The last
+ * acknowledged record tells which; what is in flight is read again.
+ */
+function recognisable({ fingerprint }: PartitionState, logStart: Offset): Verification | undefined {
+  if (fingerprint === undefined || fingerprint.offset < logStart) return undefined;
+  return { fingerprint, ifAbsent: "go-on" };
+}
+
+function resume(state: PartitionState, disputes: number, verify: Verification | undefined, position: Offset): Step {
+  if (verify === undefined) {
+    const running: PartitionState = { ...state, phase: { phase: "running", disputes }, fetching: true };
+    return { state: running, effects: [{ effect: "begin", position }] };
+  }
+  const from = verify.fingerprint.offset;
+  const kept = truncateAfter(state, 0, from);
+  return {
+    state: { ...kept.state, phase: { phase: "verifying", verify, disputes }, fetching: true },
+    effects: [...kept.effects, { effect: "begin", position: from }],
+  };
 }
 
 /** Bounds could not be read: the dispute stays open, without counting against the position. */

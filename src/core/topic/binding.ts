@@ -11,6 +11,8 @@ export interface Binding {
   readonly epochs: readonly { readonly epoch: number; readonly partitions: number }[];
   /** The one moment at which the whole source first started; `latest` has become a time. */
   readonly firstStart: "earliest" | { readonly timestampMs: number };
+  /** A partition count that moved keys between old partitions; only a new topic epoch settles it, no later count does. */
+  readonly refused?: number;
 }
 
 /** What the broker says that a topic is. */
@@ -35,21 +37,27 @@ export type Rebinding =
   | { readonly outcome: "unchanged" }
   /** The topic grew to a multiple: with hash modulo count a key moves only to a new partition. */
   | { readonly outcome: "grown"; readonly binding: Binding }
-  | { readonly outcome: "stop"; readonly stop: Stop };
+  /** `binding`: what to remember of it. */
+  | { readonly outcome: "stop"; readonly stop: Stop; readonly binding: Binding };
 
 /** Compares identity and partition count with the binding (section 4 of the contract, growing partitions). */
 export function rebind(binding: Binding, identity: Identity): Rebinding {
   if (binding.clusterId !== identity.clusterId || binding.topic !== identity.topic) {
     const detail = `bound to topic ${binding.topic} of cluster ${binding.clusterId}, found ${identity.topic} of ${identity.clusterId}`;
-    return { outcome: "stop", stop: { code: "IDENTITY_CHANGED", detail } };
+    return { outcome: "stop", stop: { code: "IDENTITY_CHANGED", detail }, binding };
   }
   const last = binding.epochs.at(-1);
   const known = last?.partitions ?? 0;
+  if (binding.refused !== undefined) {
+    const detail = `${known} partitions became ${binding.refused}, and are ${identity.partitions} now`;
+    return { outcome: "stop", stop: { code: "PARTITIONS_CHANGED", detail }, binding };
+  }
   if (identity.partitions === known) return { outcome: "unchanged" };
   const epoch = (last?.epoch ?? -1) + 1;
   if (identity.partitions < known || identity.partitions % known !== 0 || epoch > TOPIC_EPOCH_MAX) {
     const detail = `${known} partitions became ${identity.partitions}`;
-    return { outcome: "stop", stop: { code: "PARTITIONS_CHANGED", detail } };
+    const refused = { ...binding, refused: identity.partitions };
+    return { outcome: "stop", stop: { code: "PARTITIONS_CHANGED", detail }, binding: refused };
   }
   const grown = { ...binding, epochs: [...binding.epochs, { epoch, partitions: identity.partitions }] };
   return { outcome: "grown", binding: grown };
