@@ -51,9 +51,13 @@ async function stop(service: Service, drainMs: number, logger: Logger): Promise<
     logger.error({}, "could not stop in time; what was not committed is read again");
     process.exit(EXIT.fault);
   });
-  const uncommitted = await service.close(drainMs);
+  const { uncommitted, hanging } = await service.close(drainMs);
   deadline();
-  logger.info({ uncommitted }, "stopped");
+  logger.info({ uncommitted, hanging }, "stopped");
+  if (hanging.length === 0) return;
+  // A thread that hangs in its disk keeps an ordinary exit waiting for ever: its store is locked until the process is gone.
+  logger.error({ hanging }, "an owner's thread hangs in its disk: ending by SIGKILL");
+  process.kill(process.pid, "SIGKILL");
 }
 
 /** Resolves at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */

@@ -34,7 +34,15 @@ export interface Service {
   readonly app: App;
   readonly fleet: Fleet;
   /** Drains the sources, then closes what they stood on, in the order that loses nothing. Never rejects. */
-  readonly close: (drainMs: number) => Promise<readonly string[]>;
+  readonly close: (drainMs: number) => Promise<Closing>;
+}
+
+/** How the service ended. */
+export interface Closing {
+  /** Partitions whose acknowledged work the group does not hold, as `source/partition`; it is read again. */
+  readonly uncommitted: readonly string[];
+  /** Owners whose thread did not come back from its disk: the process cannot end by itself. */
+  readonly hanging: readonly string[];
 }
 
 /**
@@ -70,7 +78,8 @@ export async function wire(config: StreamsConfig, logger: Logger, release: strin
     await app.close();
     cancel();
     await plane.close();
-    return uncommitted;
+    const hanging = plane.owners().filter(({ reason }) => reason?.code === "OWNER_STALLED");
+    return { uncommitted, hanging: hanging.map(({ owner }) => owner) };
   };
   return { app, fleet, close };
 }
