@@ -135,7 +135,7 @@ export const LIMITS = {
     default: 2 * SECOND,
     min: 200,
     max: 5 * MINUTE,
-    meaning: "Time between two readings of log start and end, from which lag and time-to-loss are computed.",
+    meaning: "Time between two readings of log start and end, from which lag is computed.",
   },
 } as const satisfies Record<string, LimitRow>;
 

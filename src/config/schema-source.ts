@@ -91,7 +91,8 @@ export const SourceSchema = closed(
       default: 86_400_000,
       minimum: 1000,
       maximum: 3650 * 86_400_000,
-      description: "Worst processing lag; the topic must retain more.",
+      description:
+        "Worst processing lag, which the topic's retention should exceed. Kept with the definition; not enforced by this version.",
     }),
     onPoison: oneOf(["dead-letter", "stop"], {
       default: "dead-letter",
