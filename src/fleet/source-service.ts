@@ -1,19 +1,8 @@
-import { BindingRecord, recordNames } from "../control/records.ts";
-import { updateRecord } from "../control/json-record.ts";
 import type { Offset } from "../core/offset.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
-import type { Stop } from "../core/partition/stop.ts";
-import { DISPUTES_MAX } from "../core/partition/transition.ts";
-import { type Binding, bind, rebind } from "../core/topic/binding.ts";
-import {
-  type Assignment,
-  type BoundsAnswer,
-  type FetchFault,
-  type SourceEvents,
-  SourceFault,
-  type SourceState,
-} from "../ports/record-source.ts";
+import type { Binding } from "../core/topic/binding.ts";
+import type { Assignment, BoundsAnswer, FetchFault, SourceEvents, SourceState } from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { backoffMs } from "./backoff.ts";
@@ -24,6 +13,7 @@ import type { RunnerCounts } from "./partition-effects.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
+import { bindTopic } from "./topic-binding.ts";
 
 const DRAIN_TURN_MS = 20;
 
@@ -173,7 +163,7 @@ export class SourceService implements SourceEvents {
   async #take(assignment: Assignment, attempt: number): Promise<void> {
     const current = () => assignment.epoch === this.#epoch && this.#phase === "running";
     try {
-      const { binding, stop } = await this.#bind(assignment, attempt);
+      const { binding, stop } = await bindTopic(this.parts, assignment, attempt);
       if (!current()) return;
       const context = this.#context(assignment.epoch, binding);
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
@@ -189,32 +179,6 @@ export class SourceService implements SourceEvents {
     const { source, plane } = this.parts;
     const facts = new FactsReader(this.name, source, plane);
     return { ...this.parts, epoch, binding, facts, unrecorded: this.#unrecorded };
-  }
-
-  /**
-   * Reads what the source is bound to, binds it at its first start, and notices growth. A broker's metadata may lag behind:
-   * fewer partitions than are bound or assigned are asked for again before they mean anything. @throws SourceFault, KvFault
-   */
-  async #bind(
-    assignment: Assignment,
-    attempt: number,
-  ): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
-    const { source, plane, clock, inForce } = this.parts;
-    const identity = await source.identity();
-    const assigned = Math.max(-1, ...assignment.partitions) + 1;
-    if (identity.partitions < assigned) throw stale(identity.partitions, assigned);
-    let stop: Stop | undefined;
-    const stored = await updateRecord(plane.control, recordNames.binding(this.name), BindingRecord, (present) => {
-      stop = undefined;
-      if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
-      const bound = present.epochs.at(-1)?.partitions ?? 0;
-      if (identity.partitions < bound && attempt <= DISPUTES_MAX) throw stale(identity.partitions, bound);
-      const result = rebind(present, identity);
-      if (result.outcome === "stop") stop = result.stop;
-      if (result.outcome === "unchanged" || result.binding === present) return present;
-      return mutable(result.binding);
-    });
-    return { binding: stored.value, stop };
   }
 
   /** `check`: reads the group back also when nothing is due, so that an idle partition notices that its log was replaced. */
@@ -274,13 +238,6 @@ export class SourceService implements SourceEvents {
   }
 }
 
-function stale(found: number, expected: number): SourceFault {
-  return new SourceFault(
-    "unknown",
-    `the topic's metadata names ${found} partitions, at least ${expected} are expected`,
-  );
-}
-
 /** Whether what was acknowledged is ahead of what the group holds; also of a partition that was lost meanwhile. */
 function uncommitted({ state: { watermark, startedAt, committed } }: PartitionRunner): boolean {
   if (watermark === undefined || startedAt === undefined || watermark <= startedAt) return false;
@@ -299,11 +256,6 @@ function add(a: Readonly<RunnerCounts>, b: Readonly<RunnerCounts>): RunnerCounts
 /** Whether something acknowledged is not committed yet. */
 function outstanding(runner: PartitionRunner): boolean {
   return copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined;
-}
-
-/** The record's schema speaks of mutable arrays. */
-function mutable(binding: Binding) {
-  return { ...binding, epochs: binding.epochs.map((entry) => ({ ...entry })) };
 }
 
 /** Where a partition stands for its readers: its watermark, or what the group has committed where no runner of ours knows more. */

@@ -360,7 +360,8 @@ describe("one bad thing takes nothing else down (I16)", () => {
 
   it("an adapter that throws does not wedge the partition", async () => {
     const made = await applied(1);
-    const { pause } = made.source;
+    const { source } = made;
+    const pause = source.pause.bind(source);
     made.source.pause = () => {
       throw new RangeError("adapter");
     };

@@ -1,0 +1,50 @@
+import { BindingRecord, recordNames } from "../control/records.ts";
+import { updateRecord } from "../control/json-record.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { DISPUTES_MAX } from "../core/partition/transition.ts";
+import { type Binding, bind, rebind } from "../core/topic/binding.ts";
+import { type Assignment, SourceFault } from "../ports/record-source.ts";
+import type { SourceParts } from "./source-service.ts";
+
+/**
+ * Reads what the source is bound to, binds it at its first start, and notices growth. A broker's metadata may lag behind:
+ * fewer partitions than are bound or assigned are asked for again before they mean anything. @throws SourceFault, KvFault
+ */
+export async function bindTopic(
+  { source, plane, clock, inForce }: SourceParts,
+  assignment: Assignment,
+  attempt: number,
+): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
+  const identity = await source.identity();
+  const assigned = Math.max(-1, ...assignment.partitions) + 1;
+  if (identity.partitions < assigned) throw stale(identity.partitions, assigned);
+  let stop: Stop | undefined;
+  const stored = await updateRecord(
+    plane.control,
+    recordNames.binding(inForce.definition.name),
+    BindingRecord,
+    (present) => {
+      stop = undefined;
+      if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
+      const bound = present.epochs.at(-1)?.partitions ?? 0;
+      if (identity.partitions < bound && attempt <= DISPUTES_MAX) throw stale(identity.partitions, bound);
+      const result = rebind(present, identity);
+      if (result.outcome === "stop") stop = result.stop;
+      if (result.outcome === "unchanged" || result.binding === present) return present;
+      return mutable(result.binding);
+    },
+  );
+  return { binding: stored.value, stop };
+}
+
+function stale(found: number, expected: number): SourceFault {
+  return new SourceFault(
+    "unknown",
+    `the topic's metadata names ${found} partitions, at least ${expected} are expected`,
+  );
+}
+
+/** The record's schema speaks of mutable arrays. */
+function mutable(binding: Binding) {
+  return { ...binding, epochs: binding.epochs.map((entry) => ({ ...entry })) };
+}
