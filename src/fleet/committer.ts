@@ -69,6 +69,7 @@ export class Committer {
     const decided = runners.filter((runner) => runner.state.watermark !== undefined);
     const held = await this.#source.committed();
     this.#held = held;
+    if (decided.length === 0) return;
     const copies = await this.#plane.restore(decided.map((runner) => addressOf(view.source, runner)));
     decided.forEach((runner, index) => {
       const stored = copies[index];

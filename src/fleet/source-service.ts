@@ -2,7 +2,14 @@ import type { Offset } from "../core/offset.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { Binding } from "../core/topic/binding.ts";
-import type { Assignment, BoundsAnswer, FetchFault, SourceEvents, SourceState } from "../ports/record-source.ts";
+import {
+  type Assignment,
+  type BoundsAnswer,
+  type FetchFault,
+  type SourceEvents,
+  SourceFault,
+  type SourceState,
+} from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { backoffMs } from "./backoff.ts";
@@ -23,6 +30,8 @@ const CLOSE_MS_MIN = 1_000;
 /** What a source service is made of; everything that one assignment adds is left out. */
 export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "unrecorded" | "inForce"> {
   readonly inForce: InForce;
+  /** Partitions that the topic had when the source was last bound; 0 before its first start. */
+  readonly boundPartitions: number;
   readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
 }
 
@@ -30,6 +39,7 @@ export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "
 export interface BoundsReadings {
   readonly measuredAt: number;
   readonly answers: ReadonlyMap<number, BoundsAnswer>;
+  /** Why there is no reading now, as a stable word: `topic-missing`, `broker-unreachable`, `not-measured` … */
   readonly failure: string | undefined;
 }
 
@@ -60,7 +70,7 @@ export class SourceService implements SourceEvents {
     this.parts = parts;
     this.#committer = new Committer(parts.source, parts.plane, parts.errors);
     this.#consumerSince = parts.clock.now();
-    this.#readings = { measuredAt: 0, answers: new Map(), failure: "not measured yet" };
+    this.#readings = { measuredAt: 0, answers: new Map(), failure: "not-measured" };
   }
 
   get name(): string {
@@ -73,6 +83,13 @@ export class SourceService implements SourceEvents {
 
   get consumer(): SourceState & { readonly since: number } {
     return { ...this.#consumer, since: this.#consumerSince };
+  }
+
+  /** Every partition that is known of, whoever reads it and whether or not the broker answers. Ascending. */
+  get partitions(): readonly number[] {
+    const bound = Array.from({ length: this.parts.boundPartitions }, (_unused, partition) => partition);
+    const known = new Set([...bound, ...this.#readings.answers.keys(), ...this.#runners.keys()]);
+    return [...known].toSorted((a, b) => a - b);
   }
 
   /** The group's committed offset of any partition, as it was last read. */
@@ -183,7 +200,7 @@ export class SourceService implements SourceEvents {
 
   /** `check`: reads the group back also when nothing is due, so that an idle partition notices that its log was replaced. */
   async #commit(check = false): Promise<void> {
-    if (this.#epoch < 0 || this.#runners.size === 0) return;
+    if (!check && (this.#epoch < 0 || this.#runners.size === 0)) return;
     await this.#committer.commit({ source: this.name, epoch: this.#epoch, runners: this.#runners, check });
   }
 
@@ -199,18 +216,18 @@ export class SourceService implements SourceEvents {
         if (answer !== undefined) this.#runners.get(partition)?.observe(answer, known);
       }
     } catch (error) {
-      this.#readings = { ...this.#readings, failure: this.#note(error) };
+      this.#note(error);
+      this.#readings = { ...this.#readings, failure: error instanceof SourceFault ? error.code : "unavailable" };
     }
   }
 
-  #note(error: unknown): string {
+  #note(error: unknown): void {
     const consequence = consequenceOf(error);
     const [code, text] =
       consequence.consequence === "hold"
         ? [consequence.cause.code, consequence.cause.text]
         : ["INTERNAL", consequence.detail];
     if (this.parts.errors.note(code, text)) this.parts.logger.warn({ code }, text);
-    return text;
   }
 
   /** Runs `task` again and again, `everyMs` after it last ended. */

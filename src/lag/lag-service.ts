@@ -7,10 +7,10 @@ import type { BoundsAnswer } from "../ports/record-source.ts";
 
 /** Answers lag from each source's last regular reading of its log's bounds: no request reaches the broker. */
 export class LagService implements LagQueries {
-  readonly #fleet: Fleet;
+  readonly #fleet: Pick<Fleet, "services" | "service">;
   readonly #clock: Clock;
 
-  constructor(fleet: Fleet, clock: Clock) {
+  constructor(fleet: Pick<Fleet, "services" | "service">, clock: Clock) {
     this.#fleet = fleet;
     this.#clock = clock;
   }
@@ -29,8 +29,7 @@ export class LagService implements LagQueries {
 
   #ofService(service: SourceService): readonly PartitionLag[] {
     const { readings } = service;
-    const partitions = [...new Set([...readings.answers.keys(), ...service.runners.keys()])].toSorted((a, b) => a - b);
-    return partitions.map((partition) => {
+    return service.partitions.map((partition) => {
       const lag = this.#lag(service, partition, readings.answers.get(partition), readings.failure);
       return {
         source: service.name,
@@ -55,7 +54,7 @@ export class LagService implements LagQueries {
 
 /** A fetch may have seen a later end than the last reading; the later one is the truer. */
 function endOf(answer: BoundsAnswer | undefined, failure: string | undefined, fetchedEnd: number | undefined) {
-  if (failure !== undefined) return { known: false, cause: "broker-unreachable" } as const;
+  if (failure !== undefined) return { known: false, cause: failure } as const;
   if (answer === undefined) return { known: false, cause: "not-measured" } as const;
   if (!answer.known) return { known: false, cause: answer.cause } as const;
   return { known: true, offset: Math.max(answer.end, fetchedEnd ?? 0) } as const;

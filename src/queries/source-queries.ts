@@ -50,13 +50,12 @@ export class SourceReader implements SourceQueries {
 
   partitions(name: string): readonly PartitionView[] {
     const service = this.#fleet.service(name);
-    const known = [...new Set([...service.readings.answers.keys(), ...service.runners.keys()])];
-    return known.toSorted((a, b) => a - b).map((partition) => this.#partition(service, partition));
+    return service.partitions.map((partition) => this.#partition(service, partition));
   }
 
   partition(name: string, partition: number): PartitionView {
     const service = this.#fleet.service(name);
-    if (!service.readings.answers.has(partition) && !service.runners.has(partition)) {
+    if (!service.partitions.includes(partition)) {
       throw new StreamsError(
         "PARTITION_UNKNOWN",
         `topic ${service.parts.inForce.definition.topic} has no partition ${partition}`,

@@ -7,6 +7,8 @@ import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
 import { systemClock } from "../clock.ts";
 import type { BrokerConfig, StreamsConfig } from "../config/index.ts";
+import { BindingRecord, recordNames } from "../control/records.ts";
+import { readRecord } from "../control/json-record.ts";
 import { createDecoderCompiler } from "../decoding/compiler.ts";
 import { DefinitionStore, type InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
@@ -145,9 +147,11 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
     },
     ...(leaveFor === undefined ? {} : { leaveFor }),
   });
+  const bound = await readRecord(plane.control, recordNames.binding(definition.name), BindingRecord);
   const letters = createDeadLetters({ ...connection, createMissing: definition.createDeadLetterTopic });
   return new SourceService({
     inForce,
+    boundPartitions: bound?.value.epochs.at(-1)?.partitions ?? 0,
     source,
     plane,
     letters,

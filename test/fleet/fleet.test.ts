@@ -29,6 +29,7 @@ function build() {
     sources.push(source);
     const service = new SourceService({
       inForce,
+      boundPartitions: 0,
       source,
       plane,
       letters: new KeptLetters(),

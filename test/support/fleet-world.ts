@@ -97,6 +97,7 @@ export class FleetWorld {
     this.prepare(this.source);
     this.#service = new SourceService({
       inForce,
+      boundPartitions: 0,
       source: this.source,
       plane: this.plane,
       letters: this.letters,
