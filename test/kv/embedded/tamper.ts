@@ -10,24 +10,31 @@ export class Tamper {
   readonly #threads = new Map<string, { readonly events: Parameters<SpawnOwner>[1]; readonly thread: OwnerThread }>();
   readonly sent: { readonly owner: string; readonly message: ToOwner }[] = [];
   readonly #answers: { readonly owner: string; readonly kind: FromOwner["kind"] }[] = [];
+  readonly #crashed = new WeakSet<OwnerThread>();
   /** Called before a message goes to an owner; "drop" keeps it from there. */
   onSend: (owner: string, message: ToOwner) => unknown = () => undefined;
 
   constructor(spawn: SpawnOwner) {
     this.spawn = (setup, events) => {
       const thread = spawn(setup, {
-        ended: (cause) => events.ended(cause),
+        ended: (cause) => {
+          if (!this.#crashed.has(thread)) events.ended(cause);
+        },
         message: (message) => {
+          if (this.#crashed.has(thread)) return message.kind === "closed" ? thread.terminate() : undefined;
           this.#answers.push({ owner: setup.owner, kind: message.kind });
           this.#pass(setup.owner, () => events.message(message));
         },
       });
       this.#threads.set(setup.owner, { events, thread });
       return {
-        terminate: () => thread.terminate(),
+        terminate: () => {
+          if (!this.#crashed.has(thread)) thread.terminate();
+        },
         send: (message, transfer) => {
           this.sent.push({ owner: setup.owner, message });
-          if (this.onSend(setup.owner, message) !== "drop") thread.send(message, transfer);
+          const dropped = this.onSend(setup.owner, message) === "drop" || this.#crashed.has(thread);
+          if (!dropped) thread.send(message, transfer);
         },
       };
     };
@@ -60,10 +67,17 @@ export class Tamper {
     this.#threads.get(owner)?.events.message({ kind: "failed", reason });
   }
 
-  /** Makes `owner`'s thread end, as a crash would. */
+  /**
+   * Makes `owner`'s thread end for the plane, as a crash would: nothing reaches it or comes from it any more. The thread
+   * itself is let out of the transaction that it may be in: LMDB's lock would outlive a thread that is torn out of one
+   * for as long as this process lives, and no test could open the store again. A process that dies takes it along.
+   */
   crash(owner: string): void {
-    this.#threads.get(owner)?.thread.terminate();
-    this.#threads.get(owner)?.events.ended("the test ended it");
+    const crashed = this.#threads.get(owner);
+    if (crashed === undefined || this.#crashed.has(crashed.thread)) return;
+    this.#crashed.add(crashed.thread);
+    crashed.thread.send({ kind: "close" }, []);
+    crashed.events.ended("the test ended it");
   }
 
   #pass(owner: string, pass: () => void): void {
