@@ -10,6 +10,19 @@ Starts a broker, the service and an articles feed on this machine.
 Without flags it runs until Ctrl-C. With --check it produces a fixed set, kills the service with SIGKILL in between,
 verifies everything over HTTP, and exits 0 or says what differed.`;
 
+/** How long a further signal is taken for the same one: a group gets it once from the terminal and once from its parent. */
+const SAME_SIGNAL_MS = 3_000;
+
+/** The first signal stops what was started, in order; one that comes much later ends at once. */
+function stopOnce(stopping: AbortController): () => void {
+  let first: number | undefined;
+  return () => {
+    if (first !== undefined && Date.now() - first > SAME_SIGNAL_MS) process.exit(130);
+    first ??= Date.now();
+    stopping.abort();
+  };
+}
+
 async function main(argv: readonly string[]): Promise<number> {
   let flags: { check?: boolean; help?: boolean };
   try {
@@ -23,7 +36,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const stopping = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stopOnce(stopping));
   try {
     const stage = await openStage(stopping.signal);
     try {
