@@ -60,17 +60,16 @@ async function stop(service: Service, drainMs: number, logger: Logger): Promise<
   process.kill(process.pid, "SIGKILL");
 }
 
-/** Resolves at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
+/**
+ * Resolves at the first SIGTERM, SIGINT or SIGHUP. Further ones change nothing: a supervisor and a terminal may both
+ * deliver one, and ending at once would leave what is acknowledged uncommitted. The drain has a deadline of its own.
+ */
 function signalled(logger: Logger): Promise<void> {
   return new Promise((resolve) => {
-    let first = true;
+    let draining = false;
     const onSignal = (signal: NodeJS.Signals) => {
-      if (!first) {
-        logger.error({ signal }, "a second signal: ending at once; what was not committed is read again");
-        process.exit(EXIT.fault);
-      }
-      first = false;
-      logger.info({ signal }, "draining");
+      logger.info({ signal }, draining ? "draining already" : "draining");
+      draining = true;
       resolve();
     };
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
