@@ -111,6 +111,11 @@ export const ERRORS = {
     title: "This part of a source's definition cannot be changed in place",
     remedy: "Define a new source, or open a topic epoch; the detail names the fields.",
   },
+  DEFINITION_CONFLICT: {
+    kind: "impossible",
+    title: "The definition contradicts itself or another source",
+    remedy: "Change the members that the detail names; it says what is wrong with each, and which source is concerned.",
+  },
   PRECONDITION_FAILED: {
     kind: "precondition-failed",
     title: "The resource has changed since it was read",

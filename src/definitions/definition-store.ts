@@ -2,6 +2,7 @@ import type { SourceSeed } from "../config/types.ts";
 import { RevisionRecord, SourceRecord, recordNames } from "../control/records.ts";
 import { createRecord, readRecord, updateRecord, type Stored } from "../control/json-record.ts";
 import { type SourceDefinition, verdictOf } from "../core/source.ts";
+import { sourceFaults } from "../core/source-relations.ts";
 import { StreamsError } from "../errors.ts";
 import { compileVerdict, type VerdictDependencies } from "../fleet/verdicts.ts";
 import { type ResolveDependencies, differences, resolveSeed } from "./resolve.ts";
@@ -39,11 +40,13 @@ export class DefinitionStore {
    * @throws StreamsError when a seed does not compile; KvFault
    */
   async load(seeds: readonly SourceSeed[]): Promise<readonly InForce[]> {
-    const present = await this.#list();
+    const stored = new Map((await this.#list()).map(({ definition }) => [definition.name, definition]));
     for (const seed of seeds) {
       const definition = await resolveSeed(seed, this.#resolve);
       await this.#check(definition);
-      refuseShared(definition, present);
+      // What is in force is not touched by the file: a difference shows as drift, and `apply` is held against the others.
+      if (!stored.has(definition.name)) refuseConflicts(definition, [...stored.values()], "CONFIG_INVALID");
+      if (!stored.has(definition.name)) stored.set(definition.name, definition);
       this.#files.set(definition.name, definition);
       await this.#seed(definition);
     }
@@ -56,7 +59,7 @@ export class DefinitionStore {
     return all.filter((entry) => entry !== undefined);
   }
 
-  /** Puts a definition in force. @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, …; KvFault */
+  /** Puts a definition in force. @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DEFINITION_CONFLICT, …; KvFault */
   async define(name: string, definition: SourceDefinition, ifMatch: string): Promise<InForce> {
     const { control } = this.#dependencies;
     const present = await readRecord(control, recordNames.source(name), SourceRecord);
@@ -71,8 +74,13 @@ export class DefinitionStore {
         refused,
       });
     }
+    refuseConflicts(definition, await this.#others(name), "DEFINITION_CONFLICT");
     await this.#check(definition);
     return this.#view(await this.#put(name, definition, present));
+  }
+
+  async #others(name: string): Promise<readonly SourceDefinition[]> {
+    return (await this.#list()).map(({ definition }) => definition).filter((other) => other.name !== name);
   }
 
   async #seed(definition: SourceDefinition): Promise<void> {
@@ -137,16 +145,17 @@ export class DefinitionStore {
   }
 }
 
-/** A namespace and a group have one source, also across what was seeded by an earlier file. @throws StreamsError CONFIG_INVALID */
-function refuseShared(definition: SourceDefinition, present: readonly InForce[]): void {
-  for (const { definition: other } of present) {
-    if (other.name === definition.name) continue;
-    for (const member of ["namespace", "group"] as const) {
-      if (other[member] !== definition[member]) continue;
-      const text = `source ${definition.name}: ${member} ${definition[member]} belongs to source ${other.name}, which is in force`;
-      throw new StreamsError("CONFIG_INVALID", text);
-    }
-  }
+/** Holds a definition against itself and the others in force. @throws StreamsError with `code`, naming every fault */
+function refuseConflicts(
+  definition: SourceDefinition,
+  others: readonly SourceDefinition[],
+  code: "CONFIG_INVALID" | "DEFINITION_CONFLICT",
+): void {
+  const faults = sourceFaults(definition, others);
+  if (faults.length === 0) return;
+  const texts = faults.map(({ member, found, right }) => `${member}: ${found}; ${right}`);
+  const members = [...new Set(faults.map(({ member }) => member))];
+  throw new StreamsError(code, `source ${definition.name}: ${texts.join(". ")}`, { refused: members });
 }
 
 /** The record's schema speaks of mutable arrays; the definition is read-only everywhere else. */

@@ -130,7 +130,7 @@ export interface SourceQueries {
   definition(name: string): DefinitionView;
   /**
    * Puts a definition in force. `ifMatch` must be the present etag.
-   * @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
+   * @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DEFINITION_CONFLICT, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
    */
   define(name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView>;
   /** @throws StreamsError SOURCE_UNKNOWN */

@@ -40,7 +40,7 @@ test.each<[string, string, RegExp]>([
   [source("deadLetterTopic: t"), "sources[0].deadLetterTopic", /the source's own topic/],
   [
     "sources: [{ name: a, kind: documents, topic: t, deadLetterTopic: u }, { name: b, kind: documents, topic: u, deadLetterTopic: t }]",
-    "sources[0].deadLetterTopic",
+    "sources[1].deadLetterTopic",
     /come back to the topic/,
   ],
   [source("startFrom: 2026-01-31"), "sources[0].startFrom", /a moment such as 2026-01-31T00:00:00Z/],
