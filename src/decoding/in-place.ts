@@ -6,7 +6,7 @@ import { buildInputPlan } from "./input-plan.ts";
 import type { InputPlan } from "./input-plan.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import type { DecodingLimits } from "./limits.ts";
-import { messageOf } from "./protobuf-decoder.ts";
+import { framedMessage, messageOf } from "./protobuf-decoder.ts";
 import { UnknownFields } from "./unknown-fields.ts";
 import { Wire } from "./wire.ts";
 
@@ -32,12 +32,12 @@ export function compileInPlace(spec: DecoderSpec, limits: DecodingLimits = DEFAU
   const wire = new Wire(limits.maxDepth);
   const unknown = new UnknownFields(limits.maxDepth, limits.maxUnknownPaths);
   const reader = new InputReader(buildInputPlan(message, spec.inputs, spec.mapping), wire, unknown);
-  const indexes = spec.framing === "confluent" ? schema.indexPath(message.fullName) : undefined;
+  const framed = framedMessage(spec, schema, message);
   return {
     plan: reader.plan,
     cells: reader.cells,
     read(value) {
-      const start = indexes === undefined ? 0 : skipConfluentProtobuf(value, indexes);
+      const start = framed === undefined ? 0 : skipConfluentProtobuf(value, framed);
       if (typeof start !== "number") return start;
       unknown.begin();
       wire.reset(value, start);

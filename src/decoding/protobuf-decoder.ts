@@ -4,6 +4,7 @@ import type { DecodedRecord, DecoderSpec, RecordDecoder, UnknownFieldCounts } fr
 import { jsonBodyReader, originalBodyReader } from "./body-reader.ts";
 import type { BodyReader } from "./body-reader.ts";
 import { skipConfluentProtobuf } from "./framing.ts";
+import type { FramedMessage } from "./framing.ts";
 import { buildInputPlan } from "./input-plan.ts";
 import { InputReader } from "./input-reader.ts";
 import type { DecodingLimits } from "./limits.ts";
@@ -25,8 +26,18 @@ export function compileProtobuf(spec: DecoderSpec, limits: DecodingLimits): Reco
   const body = bodyReader(spec.body, schema, message, wire, unknown, limits);
   // What a body pass walks includes what the inputs pass walks: only one of them counts unknown fields.
   const reader = new InputReader(plan, wire, body === undefined ? unknown : undefined);
-  const indexes = spec.framing === "confluent" ? schema.indexPath(message.fullName) : undefined;
-  return new ProtobufDecoder(version, { indexes, wire, unknown, reader, body });
+  const framed = framedMessage(spec, schema, message);
+  return new ProtobufDecoder(version, { framed, wire, unknown, reader, body });
+}
+
+/** What the Confluent framing of a spec must name; undefined without that framing. */
+export function framedMessage(
+  spec: DecoderSpec,
+  schema: Schema,
+  { fullName }: MessageSchema,
+): FramedMessage | undefined {
+  if (spec.framing !== "confluent") return undefined;
+  return { path: schema.indexPath(fullName), has: (path) => schema.hasIndexPath(fullName, path) };
 }
 
 /** The message that a spec names, in its compiled schema. @throws StreamsError `DESCRIPTOR_INVALID`. */
@@ -52,8 +63,8 @@ function bodyReader(
 }
 
 interface Parts {
-  /** Path of message indexes that the Confluent framing must name; undefined without framing. */
-  readonly indexes: readonly number[] | undefined;
+  /** What the Confluent framing must name; undefined without framing. */
+  readonly framed: FramedMessage | undefined;
   readonly wire: Wire;
   readonly unknown: UnknownFields;
   readonly reader: InputReader;
@@ -70,8 +81,8 @@ class ProtobufDecoder implements RecordDecoder {
   }
 
   decode(value: Uint8Array): DecodedRecord | RecordFault {
-    const { indexes, wire, unknown } = this.#parts;
-    const start = indexes === undefined ? 0 : skipConfluentProtobuf(value, indexes);
+    const { framed, wire, unknown } = this.#parts;
+    const start = framed === undefined ? 0 : skipConfluentProtobuf(value, framed);
     if (typeof start !== "number") return start;
     unknown.begin();
     const result = this.#read(value, start);

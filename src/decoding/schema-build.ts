@@ -36,6 +36,10 @@ export function buildSchema(files: ProtoFiles): Schema {
   return {
     message: (fullName) => drafts.get(fullName),
     indexPath: (fullName) => indexPath(types.get(fullName)),
+    hasIndexPath: (fullName, path) => {
+      const file = types.get(fullName)?.filename;
+      return [...types.values()].some((type) => type.filename === file && `${indexPath(type)}` === `${path}`);
+    },
   };
 }
 

@@ -108,4 +108,6 @@ export interface Schema {
    * ones, and so on, in order of declaration. Map entries and groups are not counted.
    */
   indexPath(fullName: string): readonly number[];
+  /** Whether the file that declares the message has a message at the path. */
+  hasIndexPath(fullName: string, path: readonly number[]): boolean;
 }

@@ -42,6 +42,48 @@ describe("Confluent framing, protobuf", () => {
     });
   });
 
+  test.each([
+    ["", "0 bytes are too few for a header of 5"],
+    ["00", "1 bytes are too few for a header of 5"],
+    ["00000001", "4 bytes are too few for a header of 5"],
+    ["08", "the first byte is 8 instead of 0"],
+    ["01 00000107 00 0801", "the first byte is 1 instead of 0"],
+    ["00 00000107", "schema id 263: the number of message indexes ends too early"],
+    ["00 ffffffff 80", "schema id 4294967295: the number of message indexes ends too early"],
+    ["00 00000107 ffffffffffffffffff02", "schema id 263: the number of message indexes has more than 64 bits"],
+    ["00 00000107 01 0801", "schema id 263: -1 message indexes"],
+    ["00 00000107 42 0801", "schema id 263: 33 message indexes are more than the 32 that can be nested"],
+    [
+      "00 00000107 feffffffffffffffff01",
+      "schema id 263: 9223372036854775807 message indexes are more than the 32 that can be nested",
+    ],
+    ["00 00000107 02", "schema id 263: message index 1 of 1 ends too early"],
+    ["00 00000107 0400", "schema id 263: message index 2 of 2 ends too early"],
+    ["00 00000107 040080", "schema id 263: message index 2 of 2 ends too early"],
+    ["00 00000107 0203 0801", "schema id 263: message index 1 of 1 is -2"],
+    ["00 00000107 0280808080808001", "schema id 263: message index 1 of 1 is 2199023255552"],
+    ["00 00000107 0202 0801", "schema id 263 with message [1] instead of [0, 1]"],
+    ["00 00000107 0204 0801", "schema id 263 with message [2], which the descriptor does not have, instead of [0, 1]"],
+    [
+      "00 00000107 060002 00",
+      "schema id 263 with message [0, 1, 0], which the descriptor does not have, instead of [0, 1]",
+    ],
+  ])("%s is refused with a reason of its own, and the schema id once it is known", (hex, detail) => {
+    expect(framed("t.First.Later").decode(bytesOf(hex))).toMatchObject({
+      code: "DECODE_FRAMING",
+      text: `the framing does not fit: ${detail}`,
+    });
+  });
+
+  test("a header that is cut off anywhere is a fault, never a record", () => {
+    const whole = bytesOf("00 00000107 040002");
+    const decoder = framed("t.First.Later");
+    for (let length = 0; length < whole.length; length += 1) {
+      expect(decoder.decode(whole.subarray(0, length))).toMatchObject({ code: "DECODE_FRAMING" });
+    }
+    expect(decoder.decode(whole)).toEqual({ inputs: [undefined], body: undefined });
+  });
+
   test("messages are counted per file", () => {
     const files = {
       "a.proto": 'syntax = "proto3"; package t; message A { int32 a = 1; }',
