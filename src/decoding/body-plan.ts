@@ -32,6 +32,11 @@ const SPECIAL_FORMS: ReadonlyMap<string, SpecialForm> = new Map([
   ["google.protobuf.BytesValue", "wrapper"],
 ]);
 
+/** The special form of a message, by its full name; undefined for an object of its fields. */
+export function specialForm(fullName: string): SpecialForm {
+  return SPECIAL_FORMS.get(fullName);
+}
+
 /** How a single value is read and written. */
 export interface BodyValue {
   readonly type: ScalarType | "message";
@@ -95,7 +100,7 @@ export class BodyPlans {
     const fields: BodyField[] = [];
     const low: (BodyField | undefined)[] = Array.from({ length: LOW_NUMBERS }, () => undefined);
     const high = new Map<number, BodyField>();
-    const special = SPECIAL_FORMS.get(message.fullName);
+    const special = specialForm(message.fullName);
     const plan: BodyPlan = { fullName: message.fullName, special, fields, low, high };
     this.#plans.set(message, plan);
     for (const [index, field] of message.fields.entries()) {

@@ -35,8 +35,13 @@ export const DECODE_FAULTS = {
   DECODE_BODY_SIZE: "the body is larger than the limit",
   /** Not JSON: grammar, control characters, lone surrogates, a leading or trailing byte too many, nothing at all. */
   DECODE_JSON: "not valid JSON",
-  /** (rule) One object has the same key twice, however it is escaped. */
+  /**
+   * (rule) One object has the same key twice, however it is escaped; or, with a descriptor, a field's JSON name beside its
+   * declared name.
+   */
   DECODE_JSON_DUPLICATE: "an object has the same key twice",
+  /** Two members of one oneof have a value. Null is none, except for a google.protobuf.Value or NullValue. */
+  DECODE_JSON_ONEOF: "two members of one oneof are set",
   /** (rule) `__proto__`, `constructor` or `prototype` as a key, where the caller refuses them. */
   DECODE_JSON_PROTOTYPE: "an object has a key that reaches a prototype",
   /** (rule) A number that a double cannot hold digit for digit, where the caller refuses it. */

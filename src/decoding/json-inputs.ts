@@ -2,12 +2,13 @@ import type { RecordFault } from "../core/fault.ts";
 import type { FieldPath } from "../core/source.ts";
 import type { InputValue, KindInput } from "../ports/decoder.ts";
 import { decodeFault } from "./faults.ts";
-import { mappingInvalid } from "./input-plan.ts";
+import { NULL_VALUE } from "./json-lookup.ts";
 import { exactInteger } from "./json-number.ts";
-import type { JsonLookup, JsonScanner } from "./json-scan.ts";
+import type { JsonScanner } from "./json-scan.ts";
 import { unquote } from "./json-scan.ts";
-import type { FieldSchema, MessageSchema } from "./schema.ts";
+import type { FieldSchema } from "./schema.ts";
 import { timeFromMilliseconds, timeFromText } from "./time.ts";
+import type { UnknownFields } from "./unknown-fields.ts";
 
 /** One input of a JSON record: which field's JSON form it is read from. */
 export interface JsonInput {
@@ -17,58 +18,40 @@ export interface JsonInput {
   readonly field: FieldSchema;
 }
 
-interface Draft {
-  readonly names: readonly string[];
-  slot?: number;
-  children?: Map<string, Draft>;
-}
-
-/** Turns paths of field numbers into keys: a field is found by its JSON name and by its declared one. */
-export function jsonLookup(message: MessageSchema, inputs: readonly JsonInput[]): JsonLookup {
-  const root: Draft = { names: [], children: new Map() };
-  for (const { path, slot, input } of inputs) {
-    let at = root;
-    let type = message;
-    for (const number of path) {
-      const field = type.byNumber.get(number);
-      if (field === undefined) throw mappingInvalid(`the input "${input.name}": path ${path.join(".")} leads nowhere`);
-      at = childOf(at, field);
-      if (field.value.is === "message") type = field.value.message;
-    }
-    at.slot = slot;
-  }
-  return root;
-}
-
-function childOf(draft: Draft, field: FieldSchema): Draft {
-  draft.children ??= new Map();
-  const found = draft.children.get(field.jsonName);
-  if (found !== undefined) return found;
-  const made: Draft = { names: [field.jsonName, field.name] };
-  for (const name of made.names) draft.children.set(name, made);
-  return made;
-}
-
-/** Reads the inputs from the places that a scan has found. `null` and an implicit field's zero count as absent. */
+/**
+ * Reads the inputs from the places that a scan has found. `null` and an implicit field's zero count as absent, and so does
+ * a number that a closed enum does not have, which is an unknown field.
+ */
 export function readJsonInputs(
   text: string,
   places: JsonScanner["places"],
   inputs: readonly JsonInput[],
   count: number,
+  unknown: UnknownFields,
 ): InputValue[] | RecordFault {
   const values: InputValue[] = Array.from({ length: count }, () => undefined);
   for (const input of inputs) {
     const place = places.get(input.slot);
     if (place === undefined) continue;
     const literal = text.slice(place.start, place.end);
-    if (literal === "null") continue;
+    if (literal === "null" && !isNullValue(input.field)) continue;
     const value = convert(literal, input);
     if (value === undefined) {
       return decodeFault("DECODE_JSON_TYPE", Buffer.byteLength(text.slice(0, place.start)), input.path.join("."));
     }
-    if (input.field.presence || !isZero(value)) values[input.slot] = value;
+    if (isUndeclared(value, input.field)) unknown.addPath(input.path);
+    else if (input.field.presence || !isZero(value)) values[input.slot] = value;
   }
   return values;
+}
+
+function isNullValue({ value }: FieldSchema): boolean {
+  return value.is === "enum" && value.enum.fullName === NULL_VALUE;
+}
+
+function isUndeclared(value: InputValue, field: FieldSchema): boolean {
+  if (field.value.is !== "enum" || !field.value.enum.closed || typeof value !== "number") return false;
+  return !field.value.enum.names.has(value);
 }
 
 function isZero(value: InputValue): boolean {
@@ -131,6 +114,7 @@ function double(text: string | undefined, literal: string, field: FieldSchema): 
 function enumNumber(text: string | undefined, literal: string, field: FieldSchema): number | undefined {
   if (field.value.is !== "enum") return undefined;
   if (text !== undefined) return field.value.enum.numbers.get(text);
+  if (literal === "null") return 0;
   const value = exactInteger(literal);
   return value !== undefined && BigInt.asIntN(32, value) === value ? Number(value) : undefined;
 }

@@ -1,7 +1,10 @@
 import type { RecordFault } from "../core/fault.ts";
 import { decodeFault } from "./faults.ts";
 import type { DecodeCode } from "./faults.ts";
+import { MembersSeen } from "./json-lookup.ts";
+import type { JsonLookup } from "./json-lookup.ts";
 import { doubleKeepsDigits } from "./json-number.ts";
+import type { UnknownFields } from "./unknown-fields.ts";
 
 /** What a strict scan refuses beside what is not JSON. */
 export interface JsonScanOptions {
@@ -15,17 +18,6 @@ export interface JsonScanOptions {
 
 /** The upper bound of `maxDepth`: the scanner recurses once per level. */
 export const MAX_JSON_DEPTH = 1_000;
-
-/**
- * Where to look for values while scanning, by key. `slot` asks for the place of the value itself, `children` for places
- * within it. {@link JsonScanner.places} holds what was found. `names` are the keys that mean the same as its own: only
- * one of them may be there.
- */
-export interface JsonLookup {
-  readonly names: readonly string[];
-  readonly slot?: number;
-  readonly children?: ReadonlyMap<string, JsonLookup>;
-}
 
 /**
  * Checks that `bytes` are one strict JSON value and returns its text: fatal UTF-8, no byte order mark, the grammar of
@@ -80,6 +72,9 @@ export class JsonScanner {
   readonly #maxDepth: number;
   readonly #refusePrototypeKeys: boolean;
   readonly #refuseLossyNumbers: boolean;
+  #unknown: UnknownFields | undefined;
+  /** How many messages and maps of the lookup are open; −1 before the record's own. */
+  #level = -1;
   #at = 0;
   #fault: { readonly code: DecodeCode; readonly at: number } | undefined;
   /** Start and end of the value in each slot of the lookup, in UTF-16 units; absent ones are missing. */
@@ -92,8 +87,12 @@ export class JsonScanner {
     this.#refuseLossyNumbers = options.lossyNumbers === "refuse";
   }
 
-  /** Scans the whole text. Returns whether it is strict JSON. */
-  scan(lookup?: JsonLookup): boolean {
+  /**
+   * Scans the whole text. Returns whether it is strict JSON. With a lookup {@link places} are found, and keys that it does
+   * not have are noted in `unknown`.
+   */
+  scan(lookup?: JsonLookup, unknown?: UnknownFields): boolean {
+    this.#unknown = unknown;
     this.#skipSpace();
     if (!this.#value(0, lookup)) return false;
     this.#skipSpace();
@@ -121,7 +120,7 @@ export class JsonScanner {
 
   #value(depth: number, lookup: JsonLookup | undefined): boolean {
     const start = this.#at;
-    if (lookup?.children !== undefined && !"{n".includes(this.#text.charAt(start))) {
+    if (lookup?.needed === true && !"{n".includes(this.#text.charAt(start))) {
       return this.#fail("DECODE_JSON_TYPE", start);
     }
     if (!this.#anyValue(depth, lookup)) return false;
@@ -132,9 +131,9 @@ export class JsonScanner {
   #anyValue(depth: number, lookup: JsonLookup | undefined): boolean {
     switch (this.#text.charCodeAt(this.#at)) {
       case 0x7b:
-        return this.#object(depth + 1, lookup?.children);
+        return this.#object(depth + 1, lookup);
       case 0x5b:
-        return this.#array(depth + 1);
+        return this.#array(depth + 1, lookup?.items);
       case QUOTE:
         return this.#string();
       case 0x74:
@@ -163,42 +162,54 @@ export class JsonScanner {
     return true;
   }
 
-  #array(depth: number): boolean {
+  #array(depth: number, items: JsonLookup | undefined): boolean {
     if (depth > this.#maxDepth) return this.#fail("DECODE_DEPTH", this.#at);
     this.#at += 1;
     this.#skipSpace();
     if (this.#take(0x5d)) return true;
     for (;;) {
       this.#skipSpace();
-      if (!this.#value(depth, undefined)) return false;
+      if (!this.#value(depth, items)) return false;
       this.#skipSpace();
       if (this.#take(0x5d)) return true;
       if (!this.#take(0x2c)) return this.#fail("DECODE_JSON", this.#at);
     }
   }
 
-  #object(depth: number, children: JsonLookup["children"]): boolean {
+  #object(depth: number, lookup: JsonLookup | undefined): boolean {
     if (depth > this.#maxDepth) return this.#fail("DECODE_DEPTH", this.#at);
     this.#at += 1;
     this.#skipSpace();
     if (this.#take(0x7d)) return true;
-    const seen = new Set<string>();
+    this.#level += 1;
+    const keys = new Set<string>();
+    const seen = lookup?.members === undefined ? undefined : new MembersSeen();
     for (;;) {
       this.#skipSpace();
-      const key = this.#key(seen);
-      if (key === undefined) return false;
+      if (!this.#member(depth, lookup, keys, seen)) return false;
       this.#skipSpace();
-      if (!this.#take(0x3a)) return this.#fail("DECODE_JSON", this.#at);
-      this.#skipSpace();
-      const child = children?.get(key);
-      if (child?.names.some((name) => name !== key && seen.has(name)) === true) {
-        return this.#fail("DECODE_JSON_DUPLICATE", this.#at);
-      }
-      if (!this.#value(depth, child)) return false;
-      this.#skipSpace();
-      if (this.#take(0x7d)) return true;
+      if (this.#take(0x7d)) break;
       if (!this.#take(0x2c)) return this.#fail("DECODE_JSON", this.#at);
     }
+    this.#level -= 1;
+    return true;
+  }
+
+  #member(depth: number, lookup: JsonLookup | undefined, keys: Set<string>, seen: MembersSeen | undefined): boolean {
+    const start = this.#at;
+    const key = this.#key(keys);
+    if (key === undefined) return false;
+    const child = lookup?.members?.get(key) ?? lookup?.entries;
+    if (child === undefined && lookup?.members !== undefined) this.#unknown?.addNamed(this.#level, key);
+    if (child !== undefined && seen?.field(child) === false) return this.#fail("DECODE_JSON_DUPLICATE", start);
+    this.#skipSpace();
+    if (!this.#take(0x3a)) return this.#fail("DECODE_JSON", this.#at);
+    this.#skipSpace();
+    if (child === undefined) return this.#value(depth, undefined);
+    const isNull = this.#text.startsWith("n", this.#at);
+    if (seen?.sets(child, isNull) === false) return this.#fail("DECODE_JSON_ONEOF", start);
+    this.#unknown?.enter(this.#level + 1, child.number);
+    return this.#value(depth, child);
   }
 
   /** Reads a key, or sets a fault and returns undefined. */

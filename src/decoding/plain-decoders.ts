@@ -3,12 +3,14 @@ import type { RecordFault } from "../core/fault.ts";
 import type { DecodedRecord, DecoderSpec, InputValue, RecordDecoder } from "../ports/decoder.ts";
 import { skipConfluentHeader } from "./framing.ts";
 import { buildInputPlan, mappingInvalid } from "./input-plan.ts";
-import { jsonLookup, readJsonInputs } from "./json-inputs.ts";
+import { readJsonInputs } from "./json-inputs.ts";
 import type { JsonInput } from "./json-inputs.ts";
+import { jsonLookup } from "./json-lookup.ts";
+import type { JsonLookup } from "./json-lookup.ts";
 import { decodeText, JsonScanner } from "./json-scan.ts";
-import type { JsonLookup } from "./json-scan.ts";
 import type { DecodingLimits } from "./limits.ts";
 import { messageOf } from "./protobuf-decoder.ts";
+import { UnknownFields } from "./unknown-fields.ts";
 
 /**
  * Compiles a decoder of raw values: the body is the value, and there is nothing to map.
@@ -26,21 +28,25 @@ export function compileRaw(spec: DecoderSpec): RecordDecoder {
 /**
  * Compiles a decoder of JSON values. The body is the text as it came, whichever form is asked for: nothing is rounded,
  * reordered or renamed, and keys such as `__proto__` stay data. With a descriptor the mapping's field numbers are turned
- * into names by it; a descriptor checks nothing but the inputs.
+ * into names by it. A descriptor checks the inputs, that no field comes under two names and no oneof has two members;
+ * members that it does not have are counted.
  * @throws StreamsError `MAPPING_INVALID`, `DESCRIPTOR_INVALID`.
  */
 export function compileJson(spec: DecoderSpec, limits: DecodingLimits): RecordDecoder {
   const { inputs, lookup } = jsonPlan(spec);
+  const unknown = new UnknownFields(limits.maxJsonDepth, limits.maxUnknownPaths);
   const decode = (payload: Uint8Array): DecodedRecord | RecordFault => {
     const text = decodeText(payload);
     if (typeof text !== "string") return text;
     const scanner = new JsonScanner(text, { maxDepth: limits.maxJsonDepth });
-    if (!scanner.scan(lookup)) return scanner.fault();
-    const values = readJsonInputs(text, scanner.places, inputs, spec.inputs.length);
+    unknown.begin();
+    if (!scanner.scan(lookup, unknown)) return scanner.fault();
+    const values = readJsonInputs(text, scanner.places, inputs, spec.inputs.length, unknown);
     if (isFault(values)) return values;
+    unknown.commit();
     return { inputs: values, body: spec.body === "none" ? undefined : { format: "json", bytes: payload } };
   };
-  return framed(spec, spec.descriptor?.descriptor.version ?? 0, decode);
+  return framed(spec, spec.descriptor?.descriptor.version ?? 0, decode, unknown);
 }
 
 function jsonPlan(spec: DecoderSpec): { inputs: readonly JsonInput[]; lookup: JsonLookup | undefined } {
@@ -54,7 +60,8 @@ function jsonPlan(spec: DecoderSpec): { inputs: readonly JsonInput[]; lookup: Js
   const inputs = plan.inputs.flatMap(({ input, field, path }, slot): readonly JsonInput[] =>
     field === undefined ? [] : [{ slot, input, path, field }],
   );
-  return { inputs, lookup: inputs.length === 0 ? undefined : jsonLookup(message, inputs) };
+  const targets = inputs.map(({ slot, path, input }) => ({ slot, path, name: input.name }));
+  return { inputs, lookup: jsonLookup(message, targets) };
 }
 
 /** Without names for field numbers nothing can be mapped, and nothing may have to be. */
@@ -75,6 +82,7 @@ function framed(
   spec: DecoderSpec,
   descriptorVersion: number,
   decode: (payload: Uint8Array) => DecodedRecord | RecordFault,
+  unknown?: UnknownFields,
 ): RecordDecoder {
   return {
     descriptorVersion,
@@ -86,6 +94,6 @@ function framed(
       if (!isFault(result)) return result;
       return { ...result, byteOffset: (result.byteOffset ?? 0) + start };
     },
-    unknownFields: () => new Map(),
+    unknownFields: () => unknown?.counts() ?? new Map(),
   };
 }

@@ -38,7 +38,7 @@ export function buildSchema(files: ProtoFiles): Schema {
     indexPath: (fullName) => indexPath(types.get(fullName)),
     hasIndexPath: (fullName, path) => {
       const file = types.get(fullName)?.filename;
-      return [...types.values()].some((type) => type.filename === file && `${indexPath(type)}` === `${path}`);
+      return [...types.values()].some((type) => type.filename === file && indexPath(type).join(",") === path.join(","));
     },
   };
 }

@@ -3,16 +3,23 @@ import type { UnknownFieldCounts } from "../ports/decoder.ts";
 /** Paths beyond the limit are counted together under this name. */
 export const OTHER_PATHS = "*";
 
+/** A field number, or the name of a JSON member. */
+type Step = number | string;
+
 interface CountNode {
   count: number;
-  readonly children: Map<number, CountNode>;
+  readonly children: Map<Step, CountNode>;
 }
 
 /** Unknown fields of one record that are held until it decodes: numbers, each path ended by 0. */
 const PENDING_NUMBERS = 1_024;
 
+/** Names that are longer are counted together: they are hardly a field's. In UTF-16 units. */
+const MAX_NAME = 64;
+
 /**
- * Counts unknown fields by path, without making a string per field. A record's fields count once it has decoded, so that
+ * Counts unknown fields by path of field numbers, without making a string per field. A JSON member has no number: its path
+ * ends with its name as a JSON string. A record's fields count once it has decoded, so that
  * garbage cannot use up the bounded paths.
  */
 export class UnknownFields {
@@ -20,6 +27,8 @@ export class UnknownFields {
   readonly #root: CountNode = { count: 0, children: new Map() };
   readonly #pending = new Int32Array(PENDING_NUMBERS);
   readonly #stack: Int32Array;
+  /** Names of the record; their places stand in `#pending` as negative numbers from −1 down. */
+  readonly #names: string[] = [];
   #pendingLength = 0;
   #pendingOther = 0;
   #paths = 0;
@@ -34,6 +43,7 @@ export class UnknownFields {
   begin(): void {
     this.#pendingLength = 0;
     this.#pendingOther = 0;
+    this.#names.length = 0;
   }
 
   /** Notes that the message at `depth` is the value of field `number`. The record's message is at 0. */
@@ -54,13 +64,27 @@ export class UnknownFields {
     this.#pending[this.#pendingLength++] = 0;
   }
 
+  /** Notes an unknown JSON member in the message at `depth`. */
+  addNamed(depth: number, name: string): void {
+    const room = this.#pendingLength + depth + 2 <= PENDING_NUMBERS;
+    if (name.length > MAX_NAME || !room) this.#pendingOther += 1;
+    else this.add(depth, -this.#names.push(name));
+  }
+
+  /** Notes the field at a path from the record's message as unknown. */
+  addPath(path: readonly number[]): void {
+    for (const [index, number] of path.entries()) this.enter(index + 1, number);
+    this.add(path.length - 1, path.at(-1) ?? 0);
+  }
+
   /** Counts what was noted since {@link begin}. */
   commit(): void {
     this.#other += this.#pendingOther;
     let node: CountNode | undefined = this.#root;
     for (let index = 0; index < this.#pendingLength; index += 1) {
       const number = this.#pending[index] ?? 0;
-      if (number !== 0) node = node === undefined ? undefined : this.#child(node, number);
+      const step = number < 0 ? (this.#names[-number - 1] ?? "") : number;
+      if (step !== 0) node = node === undefined ? undefined : this.#child(node, step);
       else {
         this.#count(node);
         node = this.#root;
@@ -68,11 +92,11 @@ export class UnknownFields {
     }
   }
 
-  #child(node: CountNode, number: number): CountNode | undefined {
-    const found = node.children.get(number);
+  #child(node: CountNode, step: Step): CountNode | undefined {
+    const found = node.children.get(step);
     if (found !== undefined || this.#paths >= this.#maxPaths) return found;
     const made: CountNode = { count: 0, children: new Map() };
-    node.children.set(number, made);
+    node.children.set(step, made);
     return made;
   }
 
@@ -95,5 +119,8 @@ export class UnknownFields {
 
 function collect(node: CountNode, path: string, into: Map<string, number>): void {
   if (node.count > 0) into.set(path, node.count);
-  for (const [number, below] of node.children) collect(below, path === "" ? `${number}` : `${path}.${number}`, into);
+  for (const [step, below] of node.children) {
+    const text = typeof step === "string" ? JSON.stringify(step) : `${step}`;
+    collect(below, path === "" ? text : `${path}.${text}`, into);
+  }
 }

@@ -38,7 +38,10 @@ export interface DecodedRecord {
   readonly body: { readonly format: BodyFormat; readonly bytes: Uint8Array } | undefined;
 }
 
-/** How often fields that the descriptor does not know were seen, by path of field numbers (`3.7`). Bounded in paths. */
+/**
+ * How often fields that the descriptor does not know were seen, by path of field numbers (`3.7`). A JSON member has no
+ * number: its path ends with its name as a JSON string (`3."colour"`). Bounded in paths; the rest is under `*`.
+ */
 export type UnknownFieldCounts = ReadonlyMap<string, number>;
 
 /** One descriptor version and mapping, compiled once. Pure: the same bytes give the same answer (I17). */

@@ -225,7 +225,7 @@ describe("json with a descriptor", () => {
     [[10, 1], "text", '{"snake_case":{"inner_name":"a"}}', "a"],
     [[10, 1], "text", '{"snakeCase":null}', undefined],
     [[10, 1], "text", '{"snakeCase":[]}', "DECODE_JSON_TYPE @13"],
-    [[10, 1], "text", '{"snakeCase":{},"snake_case":{"innerName":"a"}}', "DECODE_JSON_DUPLICATE @29"],
+    [[10, 1], "text", '{"snakeCase":{},"snake_case":{"innerName":"a"}}', "DECODE_JSON_DUPLICATE @16"],
     [[12], "text", '{"given":"a"}', "a"],
     [[12], "text", '{"named":"a"}', "a"],
     [[1], "text", '{"x":{"s":"no"},"y":[{"s":"no"}],"s":"yes"}', "yes"],
