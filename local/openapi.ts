@@ -18,6 +18,7 @@ export async function openApiText(): Promise<string> {
     controlPlane: unused(),
     access: createAccess([]),
     logger: silent(),
+    clock: { now: refuse, monotonic: refuse, after: refuse },
     release: versionOf(manifest),
     metrics: refuse,
   });

@@ -8,6 +8,7 @@ import type {
   RawServerDefault,
 } from "fastify";
 import type { Access, Role } from "../src/access/index.ts";
+import type { Clock } from "../src/ports/clock.ts";
 import type { ControlPlane } from "../src/ports/control-plane.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -31,6 +32,8 @@ export interface AppOptions {
   readonly controlPlane: ControlPlane;
   readonly access: Access;
   readonly logger: FastifyBaseLogger;
+  /** Paces lines of the log that many clients could cause. */
+  readonly clock: Clock;
   /** Overrides of `DEFAULT_HTTP_LIMITS`. */
   readonly limits?: Partial<HttpLimits>;
   /** Version of this build, shown at `/` and in `/openapi.json`. */

@@ -62,7 +62,7 @@ function registerRoutes(app: App, options: AppOptions): void {
 
 function fastifyOptions(options: AppOptions, limits: HttpLimits, connections: Connections) {
   return {
-    serverFactory: serverFactory(limits, options.logger, options.https, connections),
+    serverFactory: serverFactory(limits, options, connections),
     loggerInstance: options.logger,
     // Fastify's own request lines would carry addresses, and with them document ids.
     logController: new LogController({ disableRequestLogging: true }),

@@ -6,7 +6,9 @@ export function httpLogger(logger: Logger): FastifyBaseLogger {
   const line = (level: "debug" | "info" | "warn" | "error") => (first: unknown, text?: unknown) => {
     const fields = typeof first === "object" && first !== null ? first : {};
     const message = typeof first === "string" ? first : typeof text === "string" ? text : "";
-    logger[level](fields, message);
+    // Fastify says it once for each address; whoever made it listen says it once.
+    const said = message.startsWith("Server listening at") ? "debug" : level;
+    logger[said](fields, message);
   };
   return {
     level: "info",

@@ -3,11 +3,20 @@ import { type IncomingMessage, STATUS_CODES, type Server, type ServerResponse, c
 import { type ServerOptions as TlsOptions, createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger, FastifyServerFactory } from "fastify";
+import { Repeats } from "../../src/core/repeats.ts";
 import { StreamsError } from "../../src/errors.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 import { CONNECTION_CHECK_MS, type HttpLimits } from "../limits.ts";
 import type { Connections } from "./connections.ts";
 import { type ProblemReply, problemReply } from "./problem-document.ts";
 import { malformed } from "./refusals.ts";
+
+/** What the servers of one app share. */
+interface EdgeOfServer {
+  readonly logger: FastifyBaseLogger;
+  readonly clock: Clock;
+  readonly https?: TlsOptions;
+}
 
 /**
  * Makes the HTTP servers. A factory, because Fastify makes a second server when it listens on `localhost` (one per address
@@ -15,10 +24,10 @@ import { malformed } from "./refusals.ts";
  */
 export function serverFactory(
   limits: HttpLimits,
-  logger: FastifyBaseLogger,
-  tls: TlsOptions | undefined,
+  { logger, clock, https: tls }: EdgeOfServer,
   connections: Connections,
 ): FastifyServerFactory {
+  const repeats = new Repeats();
   const options = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -52,9 +61,12 @@ export function serverFactory(
       const { status, headers, body } = reply(new StreamsError("EXPECTATION_UNKNOWN", "only 100-continue is known"));
       response.writeHead(status, { ...headers, connection: "close", "content-length": body.length }).end(body);
     });
-    server.on("drop", () =>
-      logger.warn({ connectionsMax: limits.connectionsMax }, "a connection was closed: too many are open"),
-    );
+    server.on("drop", () => {
+      const repeated = repeats.note("drop", clock.monotonic());
+      if (repeated === undefined) return;
+      const fields = { connectionsMax: limits.connectionsMax, ...(repeated === 0 ? {} : { repeated }) };
+      logger.warn(fields, "a connection was closed: too many are open");
+    });
     return server;
   };
 }

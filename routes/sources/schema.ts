@@ -41,7 +41,19 @@ export const Source = Closed({
     },
     { description: "What this process has done since it began." },
   ),
-  recentErrors: Type.Array(Closed({ at: Time, code: Text("Stable code."), text: Text("For people.") })),
+  recentErrors: Type.Array(
+    Closed(
+      {
+        at: Time,
+        firstAt: Time,
+        count: Count("How often it happened since `firstAt`."),
+        code: Text("Stable code."),
+        text: Text("For people."),
+      },
+      { description: "One kind of failure; `at` is when it happened last." },
+    ),
+    { description: "What went wrong lately, newest first. Not what is wrong now: see `observed` and `reason`." },
+  ),
 });
 
 export const Sources = Closed({ sources: Type.Array(Source) });

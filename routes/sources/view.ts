@@ -44,7 +44,13 @@ export function sourceBody(view: SourceView): SourceBody {
     }),
     partitions: { ...partitions },
     totals: { ...view.totals },
-    recentErrors: view.recentErrors.map(({ at, code, text }) => ({ at: timeText(at), code, text })),
+    recentErrors: view.recentErrors.map(({ at, firstAt, count, code, text }) => ({
+      at: timeText(at),
+      firstAt: timeText(firstAt),
+      count,
+      code,
+      text,
+    })),
   });
 }
 

@@ -100,19 +100,15 @@ export class Committer {
     }
     if (watermarks.size === 0) return;
     const result = await this.#source.commit(view.epoch, watermarks);
-    if (result.outcome === "failed") return this.#noteText(brokerCode(result.cause), result.text);
+    if (result.outcome === "failed") return this.#errors.note({ code: brokerCode(result.cause), text: result.text });
     if (result.outcome === "fenced") return;
     for (const [partition, watermark] of watermarks) view.runners.get(partition)?.committed(watermark);
   }
 
   #note(error: unknown): void {
     const consequence = consequenceOf(error);
-    if (consequence.consequence === "hold") return this.#noteText(consequence.cause.code, consequence.cause.text);
-    this.#noteText("COMMIT_FAILED", consequence.detail);
-  }
-
-  #noteText(code: string, text: string): void {
-    this.#errors.note(code, `commit: ${text}`);
+    if (consequence.consequence === "hold") return this.#errors.note(consequence.cause);
+    this.#errors.note({ code: "COMMIT_FAILED", text: consequence.detail });
   }
 }
 

@@ -224,14 +224,10 @@ export class PartitionEffects {
 
   #report(error: unknown): void {
     const consequence = consequenceOf(error);
-    const [code, text] =
-      consequence.consequence === "hold"
-        ? [consequence.cause.code, consequence.cause.text]
-        : ["INTERNAL", consequence.detail];
-    const fresh = this.#context.errors.note(code, `partition ${this.#host.partition}: ${text}`);
-    if (!fresh) return;
-    const { epoch, logger } = this.#context;
-    logger.warn({ partition: this.#host.partition, epoch, code }, text);
+    const cause =
+      consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
+    const { epoch, errors } = this.#context;
+    errors.note({ ...cause, partition: this.#host.partition, fields: { epoch } });
   }
 
   #later(attempt: number, task: () => unknown): void {

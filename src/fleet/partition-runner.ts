@@ -99,10 +99,8 @@ export class PartitionRunner implements EffectHost {
 
   fault(fault: FetchFault): void {
     const kind = fault.code === "out-of-range" || fault.code === "batch-too-large" ? fault.code : "undecodable";
-    this.#context.errors.note(
-      `FETCH_${fault.code.toUpperCase().replaceAll("-", "_")}`,
-      `partition ${this.partition}: ${fault.text}`,
-    );
+    const code = `FETCH_${fault.code.toUpperCase().replaceAll("-", "_")}`;
+    this.#context.errors.note({ code, text: fault.text, partition: this.partition, offset: fault.position });
     this.dispatch({ event: "fetch-fault", position: fault.position, fault: kind, detail: fault.text });
   }
 
@@ -162,8 +160,13 @@ export class PartitionRunner implements EffectHost {
       this.#effects.carryOut(effect);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      this.#context.errors.note("EFFECT_FAILED", `partition ${this.partition}: ${effect.effect}: ${text}`);
-      this.#context.logger.error({ ...this.#ids(), effect: effect.effect, error }, "an effect failed");
+      this.#context.errors.note({
+        code: "EFFECT_FAILED",
+        text: `${effect.effect}: ${text}`,
+        ...this.#ids(),
+        fields: { error },
+        level: "error",
+      });
     }
   }
 
@@ -177,14 +180,14 @@ export class PartitionRunner implements EffectHost {
   #changed(before: PartitionState, event: PartitionEvent): void {
     this.#since = this.#context.clock.now();
     const { phase } = this.#state;
-    const fields = { ...this.#ids(), from: before.phase.phase, to: phase.phase, event: event.event };
+    const { partition } = this;
+    const { epoch, errors, logger } = this.#context;
+    const fields = { epoch, from: before.phase.phase, to: phase.phase, event: event.event };
     if (phase.phase === "stopped") {
-      this.#context.errors.note(phase.stop.code, `partition ${this.partition}: ${phase.stop.detail}`);
-      this.#context.logger.error({ ...fields, code: phase.stop.code, detail: phase.stop.detail }, "partition stopped");
-    } else if (phase.phase === "holding") {
-      this.#context.errors.note(phase.cause.code, `partition ${this.partition}: ${phase.cause.text}`);
-      this.#context.logger.warn({ ...fields, code: phase.cause.code, detail: phase.cause.text }, "partition holds");
-    } else this.#context.logger.debug(fields, "partition changed");
+      const { code, detail } = phase.stop;
+      errors.note({ code, text: detail, partition, fields, level: "error", eachPartition: true });
+    } else if (phase.phase === "holding") errors.note({ ...phase.cause, partition, fields });
+    else logger.debug({ partition, ...fields }, "partition changed");
   }
 
   forget(seqs: readonly number[]): void {

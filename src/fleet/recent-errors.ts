@@ -1,33 +1,113 @@
+import type { Offset } from "../core/offset.ts";
+import { Repeats } from "../core/repeats.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
 
+/** A kind of failure of a source as its status shows it. */
 export interface RecentError {
+  /** When it happened last. */
   readonly at: number;
+  readonly firstAt: number;
+  readonly count: number;
   readonly code: string;
   readonly text: string;
 }
 
-/** How many are kept. */
+/** One failure, without any of a record's content. */
+export interface Failure {
+  readonly code: string;
+  /** The same for the same failure, wherever and how often it happens: what varies has members of its own. */
+  readonly text: string;
+  readonly partition?: number;
+  readonly offset?: Offset;
+  /** Further fields of the log line. */
+  readonly fields?: object;
+  readonly level?: "warn" | "error";
+  /** A line for each partition instead of one for the source. */
+  readonly eachPartition?: boolean;
+}
+
+interface Kept {
+  readonly code: string;
+  readonly text: string;
+  readonly firstAt: number;
+  at: number;
+  count: number;
+  offset: Offset | undefined;
+  readonly partitions: Set<number>;
+}
+
+/** How many kinds of failure are kept. */
 const KEPT = 20;
 
-/** The last failures of a source, newest first, for its status. The same failure in a row is kept once, with its last time. */
+/** How many partitions a text names. */
+const NAMED = 8;
+
+/** How many partitions of one failure are remembered. */
+const PARTITIONS_MAX = 1_000;
+
+/**
+ * The last failures of a source, for its status and for the log. Equal ones are one entry with a count. The log gets the
+ * first of each code, then at most one line a minute with the number of those left out: an outage must not bury what else
+ * happens during it.
+ */
 export class RecentErrors {
   readonly #clock: Clock;
-  #list: readonly RecentError[] = [];
+  readonly #logger: Logger;
+  readonly #repeats = new Repeats();
+  /** The one that happened last is the last one. */
+  readonly #kept = new Map<string, Kept>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
+    this.#logger = logger;
   }
 
-  /** Notes a failure. Returns false when it repeats the newest one, so that logs stay short. */
-  note(code: string, text: string): boolean {
-    const [newest] = this.#list;
-    const repeated = newest !== undefined && newest.code === code && newest.text === text;
-    const entry = { at: this.#clock.now(), code, text };
-    this.#list = [entry, ...(repeated ? this.#list.slice(1) : this.#list)].slice(0, KEPT);
-    return !repeated;
+  /** Notes a failure, and logs it when a line is due. */
+  note(failure: Failure): void {
+    this.#keep(failure);
+    const { code, text, partition, offset, fields, level = "warn", eachPartition = false } = failure;
+    const repeated = this.#repeats.note(eachPartition ? `${code} ${partition}` : code, this.#clock.monotonic());
+    if (repeated === undefined) return;
+    this.#logger[level](
+      {
+        ...fields,
+        code,
+        ...(partition === undefined ? {} : { partition }),
+        ...(offset === undefined ? {} : { offset }),
+        ...(repeated === 0 ? {} : { repeated }),
+      },
+      text,
+    );
   }
 
+  /** Newest first. */
   list(): readonly RecentError[] {
-    return this.#list;
+    return [...this.#kept.values()]
+      .toReversed()
+      .map(({ at, firstAt, count, code, ...rest }) => ({ at, firstAt, count, code, text: shown(rest) }));
   }
+
+  #keep({ code, text, partition, offset }: Failure): void {
+    const key = JSON.stringify([code, text]);
+    const now = this.#clock.now();
+    const kept = this.#kept.get(key) ?? { code, text, firstAt: now, at: now, count: 0, offset, partitions: new Set() };
+    kept.at = now;
+    kept.count += 1;
+    kept.offset = offset;
+    if (partition !== undefined && kept.partitions.size < PARTITIONS_MAX) kept.partitions.add(partition);
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
+  }
+}
+
+function shown({ text, partitions, offset }: Pick<Kept, "text" | "partitions" | "offset">): string {
+  const last = offset === undefined ? "" : ` (last at offset ${offset})`;
+  if (partitions.size === 0) return `${text}${last}`;
+  const numbers = [...partitions].toSorted((a, b) => a - b);
+  const more = numbers.length > NAMED ? ` and ${numbers.length - NAMED} more` : "";
+  const where = `${numbers.length === 1 ? "partition" : "partitions"} ${numbers.slice(0, NAMED).join(", ")}${more}`;
+  return `${where}: ${text}${last}`;
 }

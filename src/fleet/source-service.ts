@@ -150,7 +150,9 @@ export class SourceService implements SourceEvents {
   state(state: SourceState): void {
     if (state.state !== this.#consumer.state) this.#consumerSince = this.parts.clock.now();
     this.#consumer = state;
-    if (state.cause !== undefined) this.parts.errors.note(brokerCode(state.cause), state.text ?? state.cause);
+    if (state.cause === undefined) return;
+    const fields = { consumer: state.state, rebuilds: state.rebuilds };
+    this.parts.errors.note({ code: brokerCode(state.cause), text: state.text ?? state.cause, fields });
   }
 
   /**
@@ -223,11 +225,8 @@ export class SourceService implements SourceEvents {
 
   #note(error: unknown): void {
     const consequence = consequenceOf(error);
-    const [code, text] =
-      consequence.consequence === "hold"
-        ? [consequence.cause.code, consequence.cause.text]
-        : ["INTERNAL", consequence.detail];
-    if (this.parts.errors.note(code, text)) this.parts.logger.warn({ code }, text);
+    if (consequence.consequence === "hold") this.parts.errors.note(consequence.cause);
+    else this.parts.errors.note({ code: "INTERNAL", text: consequence.detail });
   }
 
   /** Runs `task` again and again, `everyMs` after it last ended. */

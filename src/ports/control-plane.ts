@@ -108,7 +108,14 @@ export interface SourceView {
   readonly partitions: Readonly<Record<PartitionStateName, number>>;
   /** Over all partitions and assignments of this process. */
   readonly totals: PartitionCounts;
-  readonly recentErrors: readonly { readonly at: number; readonly code: string; readonly text: string }[];
+  /** Newest first; equal failures are one entry, `at` being the last time. */
+  readonly recentErrors: readonly {
+    readonly at: number;
+    readonly firstAt: number;
+    readonly count: number;
+    readonly code: string;
+    readonly text: string;
+  }[];
 }
 
 /** A definition in force. */

@@ -69,6 +69,7 @@ export async function wire(config: StreamsConfig, logger: Logger, release: strin
     controlPlane,
     access,
     logger: httpLogger(logger),
+    clock: systemClock,
     limits: { requestBodyBytes: limits.requestBodyBytes },
     release,
     metrics: createMetrics(controlPlane),
@@ -122,7 +123,7 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
-  const errors = new RecentErrors(systemClock);
+  const errors = new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
   const leaveFor = await predecessorOf(plane.control, definition.name);
   const source = createRecordSource({
@@ -142,7 +143,7 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
     },
     onMemberId: (memberId) => {
       recordMember(plane.control, definition.name, memberId).catch((error: unknown) => {
-        errors.note("MEMBER_NOT_RECORDED", error instanceof Error ? error.message : String(error));
+        errors.note({ code: "MEMBER_NOT_RECORDED", text: error instanceof Error ? error.message : String(error) });
       });
     },
     ...(leaveFor === undefined ? {} : { leaveFor }),

@@ -38,7 +38,7 @@ function build() {
       backoff,
       clock,
       logger: silent,
-      errors: new RecentErrors(clock),
+      errors: new RecentErrors(clock, silent),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     return Promise.resolve(service);

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, buildApp } from "../../routes/index.ts";
 import { createAccess } from "../../src/access/index.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { FakeControlPlane } from "./support/fake-control-plane.ts";
 import { exchange, listen, parseAnswer, request, type RawAnswer } from "./support/raw-socket.ts";
 import { type LogLine, recordingLogger } from "./support/recording-logger.ts";
@@ -18,6 +19,7 @@ beforeAll(async () => {
     controlPlane: plane,
     access: createAccess([]),
     logger: recordingLogger(log),
+    clock: new ManualClock(),
     release: "1.2.3",
     limits: { headerBytes: 8_192 },
   });
@@ -218,14 +220,21 @@ describe("connections", () => {
     problemOf(answer, 408, "REQUEST_TOO_SLOW");
   }, 15_000);
 
-  test("connections above the limit are closed and logged", async () => {
-    const few = await testApp({ limits: { connectionsMax: 1 } });
+  test("connections above the limit are closed and logged, once a minute with their number", async () => {
+    const clock = new ManualClock();
+    const few = await testApp({ limits: { connectionsMax: 1 }, clock });
     const fewPort = await listen(few.app);
     const accepted = once(few.app.server, "connection");
     const held = connect(fewPort, "127.0.0.1");
     await accepted;
     await expect(request(fewPort, "GET /livez HTTP/1.1")).rejects.toThrow(/not one whole answer|ECONNRESET/);
-    expect(few.log.some(({ message }) => message.includes("too many are open"))).toBe(true);
+    const refused = () => expect(request(fewPort, "GET /livez HTTP/1.1")).rejects.toThrow(/not one whole|ECONNRESET/);
+    for (let more = 0; more < 5; more += 1) await refused();
+    const lines = () => few.log.filter(({ message }) => message.includes("too many are open"));
+    expect(lines()).toHaveLength(1);
+    await clock.advance(60_000);
+    await refused();
+    expect(lines()[1]?.fields).toMatchObject({ repeated: 5 });
     held.destroy();
     await once(held, "close");
     await expect.poll(async () => (await request(fewPort, "GET /livez HTTP/1.1")).status).toBe(200);

@@ -75,6 +75,7 @@ export class FleetWorld {
   readonly plane = new MemoryPlane();
   readonly letters = new KeptLetters();
   readonly log: FakeLog;
+  logger: Logger = silent;
   source: FakeRecordSource;
   /** Called with the source of each new process before it starts. */
   prepare: (source: FakeRecordSource) => void = () => {};
@@ -105,8 +106,8 @@ export class FleetWorld {
       budget: new MemoryBudget(1_000_000, 1_000),
       backoff: { initialMs: 100, maxMs: 1_000 },
       clock: this.clock,
-      logger: silent,
-      errors: new RecentErrors(this.clock),
+      logger: this.logger,
+      errors: new RecentErrors(this.clock, this.logger),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     this.#service.start();

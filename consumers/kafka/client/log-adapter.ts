@@ -1,7 +1,7 @@
 import { logLevel, type LogEntry } from "kafkajs";
+import { Repeats } from "../../../src/core/repeats.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Logger } from "../../../src/ports/logger.ts";
-import { Repeats } from "./repeats.ts";
 
 const TEXT_MAX = 300;
 
@@ -12,12 +12,21 @@ const TEXT_MAX = 300;
 const EXPECTED =
   /rebalanc|re-join|resync group|not aware of this member|member id|connection|connect to|coordinator|Response (?:JoinGroup|SyncGroup|Heartbeat|OffsetCommit|OffsetFetch|Fetch|Metadata|FindCoordinator|LeaveGroup)|^Crash: /i;
 
+/** A source's clients are built anew at each attempt: what one has said, the next must not say again. */
+const REPEATS = new WeakMap<Logger, Repeats>();
+
+function repeatsOf(logger: Logger): Repeats {
+  const repeats = REPEATS.get(logger) ?? new Repeats();
+  REPEATS.set(logger, repeats);
+  return repeats;
+}
+
 /**
- * Passes kafkajs' log on: what is expected as debug, the rest as warnings, equal lines at most once a minute. Only the
- * text, the namespace and the broker are taken; kafkajs' further fields can hold whole payloads.
+ * Passes kafkajs' log on: what is expected as debug, the rest as warnings, equal lines of all clients that share a logger at most
+ * once a minute. Only the text, the namespace and the broker are taken; kafkajs' further fields can hold whole payloads.
  */
 export function createLogAdapter(logger: Logger, clock: Clock): () => (entry: LogEntry) => void {
-  const repeats = new Repeats(clock);
+  const repeats = repeatsOf(logger);
   return () => (entry) => {
     // An Error at times, whatever its type says.
     const message: unknown = entry.log.message;
@@ -34,7 +43,7 @@ export function createLogAdapter(logger: Logger, clock: Clock): () => (entry: Lo
       logger.debug(fields, `kafkajs: ${text}`);
       return;
     }
-    const held = repeats.note(text);
+    const held = repeats.note(text, clock.monotonic());
     if (held !== undefined) logger.warn({ ...fields, repeated: held }, `kafkajs: ${text}`);
   };
 }

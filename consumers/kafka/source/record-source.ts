@@ -1,4 +1,5 @@
 import type { Offset } from "../../../src/core/offset.ts";
+import { Repeats } from "../../../src/core/repeats.ts";
 import type {
   BoundsAnswer,
   CommitOutcome,
@@ -8,7 +9,6 @@ import type {
   TopicRetention,
 } from "../../../src/ports/record-source.ts";
 import { classifyError } from "../classify-error.ts";
-import { Repeats } from "../client/repeats.ts";
 import type { DropReason, ResolvedSource } from "../options.ts";
 import { AssignmentEpoch } from "./assignment.ts";
 import { CommitWatch } from "./commit-watch.ts";
@@ -33,7 +33,7 @@ export class KafkaRecordSource implements RecordSource {
   constructor(source: ResolvedSource) {
     this.#source = source;
     this.#probe = new Probe(source);
-    this.#repeats = new Repeats(source.clock);
+    this.#repeats = new Repeats();
     this.#commitWatch = new CommitWatch(source.clock, source.timings.sessionTimeoutMs);
     this.#supervisor = new Supervisor(source, this.#host());
   }
@@ -148,7 +148,7 @@ export class KafkaRecordSource implements RecordSource {
     const { topic, clock, logger } = this.#source;
     const current = this.#current;
     if (current === undefined || !current.hold(partition)) return;
-    const repeated = this.#repeats.note(`${partition} ${errorCode}`);
+    const repeated = this.#repeats.note(`${errorCode}`, clock.monotonic());
     if (repeated !== undefined)
       logger.warn({ topic, partition, errorCode, repeated }, "the broker cannot read a partition");
     clock.after(PARTITION_ERROR_MS, () => this.#safely(() => current === this.#current && current.release(partition)));

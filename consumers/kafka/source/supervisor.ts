@@ -1,6 +1,5 @@
 import type { SourceState } from "../../../src/ports/record-source.ts";
 import { settleWithin } from "../client/deadline.ts";
-import { Repeats } from "../client/repeats.ts";
 import type { ResolvedSource } from "../options.ts";
 import { classifyError } from "../classify-error.ts";
 import { Backoff } from "./backoff.ts";
@@ -24,7 +23,6 @@ export class Supervisor {
   readonly #source: ResolvedSource;
   readonly #host: SupervisorHost;
   readonly #backoff: Backoff;
-  readonly #repeats: Repeats;
   readonly #wakeUp: WakeUp;
   readonly #leftovers: Leftovers;
   #life: ConsumerLife | undefined;
@@ -38,7 +36,6 @@ export class Supervisor {
     this.#source = source;
     this.#host = host;
     this.#backoff = new Backoff(source.timings.backoffMinMs, source.timings.backoffMaxMs);
-    this.#repeats = new Repeats(source.clock);
     this.#wakeUp = new WakeUp(source.clock);
     this.#leftovers = new Leftovers(host.leave);
     if (source.leaveFor !== undefined) this.#leftovers.add(source.leaveFor);
@@ -118,10 +115,9 @@ export class Supervisor {
   }
 
   #report(end: LifeEnd): void {
-    const repeated = this.#repeats.note(end.cause === "unknown" ? end.text : end.cause);
-    if (repeated === undefined) return;
     const { topic, group, logger } = this.#source;
-    logger.warn({ topic, group, ...end, repeated, rebuilds: this.#rebuilds }, "the consumer ended; another is built");
+    // Whoever listens says it in the log, with what else the outage does, and at its own pace.
+    logger.debug({ topic, group, ...end, rebuilds: this.#rebuilds }, "the consumer ended; another is built");
   }
 
   #publish(state: SourceState["state"], end?: LifeEnd): void {

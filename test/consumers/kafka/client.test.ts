@@ -6,12 +6,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import { settleWithin, withDeadline } from "../../../consumers/kafka/client/deadline.ts";
 import { createLogAdapter } from "../../../consumers/kafka/client/log-adapter.ts";
-import { Repeats } from "../../../consumers/kafka/client/repeats.ts";
 import { SocketGate } from "../../../consumers/kafka/client/socket-gate.ts";
 import { FETCH_LIMITS, resolveSource, SOURCE_TIMINGS } from "../../../consumers/kafka/options.ts";
 import { Backoff } from "../../../consumers/kafka/source/backoff.ts";
 import { WakeUp } from "../../../consumers/kafka/source/wake-up.ts";
 import { systemClock } from "../../../src/clock.ts";
+import { Repeats } from "../../../src/core/repeats.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { keepingLogger } from "./support/keeping-logger.ts";
 
@@ -117,13 +117,24 @@ describe("log lines", () => {
   });
 
   it("count what they leave out", () => {
+    const repeats = new Repeats();
+    expect([repeats.note("a", 0), repeats.note("a", 0), repeats.note("b", 0)]).toEqual([0, undefined, 0]);
+    expect([repeats.note("a", 60_000), repeats.note("a", 60_000)]).toEqual([1, undefined]);
+    for (let key = 0; key < 500; key += 1) repeats.note(`key ${key}`, 60_000);
+    expect(repeats.note("a", 60_000)).toBe(0);
+  });
+
+  it("of ten minutes in which client after client fails are one a minute, with the number of the others", () => {
+    const logger = keepingLogger();
     const clock = new HandClock();
-    const repeats = new Repeats(clock);
-    expect([repeats.note("a"), repeats.note("a"), repeats.note("b")]).toEqual([0, undefined, 0]);
-    clock.turn(60_000);
-    expect([repeats.note("a"), repeats.note("a")]).toEqual([1, undefined]);
-    for (let key = 0; key < 500; key += 1) repeats.note(`key ${key}`);
-    expect(repeats.note("a")).toBe(0);
+    for (let attempt = 0; attempt < 200; attempt += 1) {
+      const log = createLogAdapter(logger, clock)();
+      const message = "Failed to do something odd";
+      log({ namespace: "Consumer", level: logLevel.ERROR, label: "x", log: { timestamp: "now", message } });
+      clock.turn(3_000);
+    }
+    expect(logger.lines).toHaveLength(10);
+    expect(logger.lines[1]).toContain('"repeated":19');
   });
 });
 

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import { type App, type AppOptions, buildApp, buildEdge } from "../../../routes/index.ts";
 import { type Access, createAccess, hashToken } from "../../../src/access/index.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 import { type LogLine, recordingLogger } from "./recording-logger.ts";
 
@@ -62,6 +63,7 @@ function testOptions(options: Partial<AppOptions>) {
     controlPlane: plane,
     access: createAccess([]),
     logger: recordingLogger(log),
+    clock: new ManualClock(),
     release: "1.2.3",
     metrics: async () => ({ contentType: "text/plain; version=0.0.4; charset=utf-8", text: "up 1\n" }),
   };

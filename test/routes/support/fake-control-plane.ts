@@ -66,7 +66,7 @@ const SOURCE: SourceView = {
     draining: 0,
   },
   totals: { delivered: 9, written: 7, deadLettered: 1, folded: 1 },
-  recentErrors: [{ at: NOW, code: "BROKER_LOST", text: "the connection was closed" }],
+  recentErrors: [{ at: NOW, firstAt: NOW, count: 2, code: "BROKER_LOST", text: "the connection was closed" }],
 };
 
 const RUNNING: PartitionView = {
