@@ -18,18 +18,37 @@ function say(line) {
   process.stderr.write(`[ysearch-streams] ${line}\n`);
 }
 
-/** Runs a command in the checkout with our terminal, passes signals on, and returns its exit code. */
-function run(command, args, environment = {}) {
+/** Pid of the npm that runs us, if one does. */
+const NPM = process.env.npm_lifecycle_event === undefined ? undefined : process.ppid;
+const PARENT_TURN_MS = 250;
+
+/** Calls `then` once when npm is gone without having passed a signal on: killed, or ended by its terminal. */
+function whenOrphaned(then) {
+  if (NPM === undefined) return () => {};
+  const turn = setInterval(() => {
+    if (process.ppid === NPM) return;
+    clearInterval(turn);
+    then();
+  }, PARENT_TURN_MS);
+  return () => clearInterval(turn);
+}
+
+/**
+ * Runs a command in the checkout with our terminal, passes signals on, and returns its exit code. It ends with npm. A
+ * terminal sends Ctrl-C to the child as well: `endsAtTwo` tells that the child takes the second one for "at once".
+ */
+function run(command, args, { environment = {}, endsAtTwo = false } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, ...environment } });
     const pass = (signal) => {
-      // A terminal sends Ctrl-C to the child as well; twice would mean "at once" to some.
-      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+      if (signal !== "SIGINT" || !endsAtTwo || !process.stdin.isTTY) child.kill(signal);
     };
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
     for (const signal of signals) process.on(signal, pass);
+    const forget = whenOrphaned(() => pass("SIGTERM"));
     child.once("error", reject);
     child.once("exit", (code, signal) => {
+      forget();
       for (const name of signals) process.off(name, pass);
       resolve(code ?? 128 + (constants.signals[signal] ?? 0));
     });
@@ -86,7 +105,7 @@ async function runTests(command) {
   const folder = mkdtempSync(join(tmpdir(), "ysearch-count-"));
   try {
     const file = join(folder, "count.json");
-    const code = await run(process.execPath, command, { YSEARCH_TEST_COUNT: file });
+    const code = await run(process.execPath, command, { environment: { YSEARCH_TEST_COUNT: file }, endsAtTwo: true });
     const { line, ran } = closingLine(readJson(file));
     if (!ran) say("no test ran, which is a failure");
     process.stdout.write(`${line}\n`);
@@ -119,4 +138,6 @@ async function main([name, ...args]) {
   return task.countsTests ? runTests(task.command) : run(process.execPath, task.command);
 }
 
+// A terminal that was closed takes no more lines; what runs must end in order all the same.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 process.exitCode = await main(process.argv.slice(2));

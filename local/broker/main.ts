@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
+import { outliveTerminal } from "../process/terminal.ts";
 import type { LocalBroker, StartBrokerOptions } from "./local-broker.ts";
 import { LocalBrokerError } from "./local-broker.ts";
 import { startBroker } from "./start-broker.ts";
@@ -60,6 +61,7 @@ async function main(): Promise<number> {
   }
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupt.abort());
+  outliveTerminal();
   const broker = await startBroker({
     ...flags,
     signal: interrupt.signal,

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { LocalBrokerError } from "../broker/local-broker.ts";
+import { outliveTerminal } from "../process/terminal.ts";
 import { runCheck } from "./check.ts";
 import { runContinuous } from "./continuous.ts";
 import { openStage } from "./stage.ts";
@@ -36,7 +37,9 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const stopping = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stopOnce(stopping));
+  const stop = stopOnce(stopping);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
+  outliveTerminal();
   try {
     const stage = await openStage(stopping.signal);
     try {
@@ -46,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
     }
   } catch (error) {
     if (stopping.signal.aborted) return 130;
-    console.error(error instanceof LocalBrokerError || !(error instanceof Error) ? String(error) : error.stack);
+    console.error(error instanceof LocalBrokerError ? error.message : error);
     return 1;
   }
 }
