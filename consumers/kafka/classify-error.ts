@@ -51,6 +51,13 @@ const BY_NAME: ReadonlyMap<string, SourceFaultCode> = new Map(
   }),
 );
 
+/**
+ * By the code of Node's or OpenSSL's error (Node's documentation, "X509 certificate error codes"): the broker was
+ * reached, but its certificate is not one that we trust, or TLS is spoken on one side alone.
+ */
+const NOT_TRUSTED =
+  /CERT|^ERR_(?:TLS|SSL)_|^UNABLE_TO_|^(?:HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_EXCEEDED|INVALID_PURPOSE)$/;
+
 /** What an error of kafkajs or of the network means, with a short text for people. */
 export interface ClassifiedError {
   readonly code: SourceFaultCode;
@@ -69,11 +76,16 @@ export function classifyError(error: unknown): ClassifiedError {
   let type: string | undefined;
   for (const cause of causesOf(error)) {
     const causeType = textOf(cause, "type");
-    const code = BY_TYPE.get(causeType ?? "") ?? BY_NAME.get(textOf(cause, "name") ?? "");
     if (causeType !== undefined) type = causeType;
-    if (code !== undefined) found = code;
+    found = codeOf(cause, causeType) ?? found;
   }
   return { code: found ?? "unknown", text: describe(error), type };
+}
+
+function codeOf(cause: object, type: string | undefined): SourceFaultCode | undefined {
+  const byType = BY_TYPE.get(type ?? "");
+  if (byType === undefined && NOT_TRUSTED.test(textOf(cause, "code") ?? "")) return "authentication-failed";
+  return byType ?? BY_NAME.get(textOf(cause, "name") ?? "");
 }
 
 /** The error as the port's own. */

@@ -32,7 +32,8 @@ export function createClient(context: KafkaContext, timings: ClientTimings): Gua
     brokers: [...context.brokers],
     clientId: context.clientId,
     ...(context.ssl === undefined ? {} : { ssl: context.ssl }),
-    ...(context.sasl === undefined ? {} : { sasl: context.sasl }),
+    // A copy: kafkajs writes into the object, and a configuration is frozen.
+    ...(context.sasl === undefined ? {} : { sasl: { ...context.sasl } }),
     connectionTimeout: timings.connectMs,
     authenticationTimeout: timings.connectMs,
     reauthenticationThreshold: REAUTHENTICATION_MS,
