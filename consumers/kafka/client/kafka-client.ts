@@ -1,6 +1,7 @@
 import { Kafka, logLevel, PartitionAssigners, type Cluster, type Consumer, type ConsumerConfig } from "kafkajs";
 import { installGuards } from "../guards/index.ts";
 import type { KafkaContext } from "../options.ts";
+import { keepCoordinatorRefusal } from "./coordinator-refusal.ts";
 import { createLogAdapter } from "./log-adapter.ts";
 import { SocketGate } from "./socket-gate.ts";
 
@@ -68,5 +69,6 @@ export function createConsumer(kafka: Kafka, config: ConsumerConfig): ConsumerWi
     ],
   });
   if (cluster === undefined) throw new Error("kafkajs did not ask for an assigner");
+  keepCoordinatorRefusal(cluster);
   return { consumer, cluster };
 }
