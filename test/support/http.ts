@@ -24,6 +24,7 @@ export interface PartitionBody {
   readonly observed: string;
   readonly committed?: string;
   readonly watermark?: string;
+  readonly hold?: { readonly code: string; readonly text: string; readonly attempts: number };
   readonly stop?: { readonly code: string; readonly wanted?: string; readonly lost?: { from: string; to: string } };
 }
 

@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { onTestFinished } from "vitest";
+
+import { ServiceProcess } from "../../local/service/service-process.ts";
+import { getJson, until } from "./http.ts";
+
+/** What {@link openService} starts. */
+export interface ServiceToOpen {
+  /** The `broker` block of `streams.yaml`. */
+  readonly broker: Readonly<Record<string, unknown>>;
+  /** Of the one source `articles`, beside its name, kind, namespace and descriptor. */
+  readonly source: Readonly<Record<string, unknown>> & { readonly topic: string };
+  readonly limits?: Readonly<Record<string, unknown>>;
+}
+
+/** The service as a process with one source of articles; it is killed and its data are removed when the test is finished. */
+export async function openService({ broker, source, limits }: ServiceToOpen): Promise<ServiceProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "ysearch-service-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const articles = { name: "articles", kind: "documents", namespace: "articles" };
+  const service = await ServiceProcess.start({
+    folder,
+    config: {
+      broker,
+      limits: { boundsEvery: "500ms", ...limits },
+      sources: [{ ...articles, descriptor: { subject: "ysearch.article" }, ...source }],
+    },
+  });
+  onTestFinished(() => service.kill());
+  return service;
+}
+
+/** What `GET /v1/sources/articles` says, as far as these tests look. */
+export interface SourceBody {
+  readonly observed: string;
+  readonly reason?: string;
+  readonly consumer: {
+    readonly state: string;
+    readonly rebuilds: number;
+    readonly cause?: string;
+    readonly text?: string;
+  };
+  readonly totals: { readonly delivered: number; readonly written: number; readonly deadLettered: number };
+  readonly recentErrors: readonly { readonly code: string; readonly text: string }[];
+}
+
+export async function getSource(service: ServiceProcess): Promise<SourceBody> {
+  return (await getJson(`${service.url}/v1/sources/articles`)).body as SourceBody;
+}
+
+/** Asks until the source is as `accept` wants it. @throws Error with the last answer after `deadlineMs` */
+export async function untilSource(
+  service: ServiceProcess,
+  accept: (source: SourceBody) => boolean,
+  deadlineMs = 30_000,
+): Promise<SourceBody> {
+  return until(() => getSource(service), accept, deadlineMs);
+}
+
+/** The service's log lines that are warnings or errors. */
+export async function warnings(service: ServiceProcess): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const lines = (await service.lastLines(100_000)).split("\n").filter((line) => line.startsWith("{"));
+  const entries = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  return entries.filter(({ level }) => level === "warn" || level === "error");
+}
