@@ -65,7 +65,15 @@ function refuse(): never {
 function unused(): ControlPlane {
   return {
     health: { ready: refuse },
-    sources: { list: refuse, get: refuse, definition: refuse, define: refuse, partitions: refuse, partition: refuse },
+    sources: {
+      list: refuse,
+      get: refuse,
+      definition: refuse,
+      define: refuse,
+      create: refuse,
+      partitions: refuse,
+      partition: refuse,
+    },
     lag: { all: refuse, ofSource: refuse },
     documents: { read: refuse },
     owners: { owners: refuse, writeAcks: 2, readOwners: 2 },

@@ -58,7 +58,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Required on every route; `routes/schema/route-guard.ts` refuses one without. */
     access?: OperationAccess;
-    /** Whether the operation demands If-Match. For the contract: the handler reads it with `readIfMatch`. */
+    /** Whether the operation demands If-Match or If-None-Match. For the contract: the handler reads it with `readPrecondition`. */
     ifMatch?: boolean;
   }
   interface FastifyRequest {

@@ -123,8 +123,8 @@ export const ERRORS = {
   },
   PRECONDITION_REQUIRED: {
     kind: "precondition-required",
-    title: "This change needs If-Match",
-    remedy: "Read the resource and send its ETag in If-Match.",
+    title: "This change needs If-Match or If-None-Match",
+    remedy: "Read the resource and send its ETag in If-Match; for a new source send 'If-None-Match: *'.",
   },
   DESCRIPTOR_INVALID: {
     kind: "impossible",

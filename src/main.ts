@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { EXIT, packageVersion, processInputs, runCli } from "./cli/index.ts";
-import type { LoadedConfig } from "./config/index.ts";
+import { type LoadedConfig, rereadSources } from "./config/index.ts";
 import { createLogger } from "./logger.ts";
 import { InvariantViolation } from "./core/invariant.ts";
 import type { Logger } from "./ports/logger.ts";
@@ -14,7 +14,8 @@ import { systemClock } from "./clock.ts";
 const CLOSE_MS = 10_000;
 
 /** Runs the service until SIGTERM, SIGINT or SIGHUP. Returns the exit code: 0 after a clean stop, 1 when it could not run. */
-async function serve({ config }: LoadedConfig): Promise<number> {
+async function serve(loaded: LoadedConfig): Promise<number> {
+  const { config } = loaded;
   const logger = createLogger(config.log);
   const release = packageVersion();
   process.on("unhandledRejection", (reason) =>
@@ -22,7 +23,8 @@ async function serve({ config }: LoadedConfig): Promise<number> {
   );
   let service: Service;
   try {
-    service = await wire(config, logger, release);
+    const sources = rereadSources(loaded, processInputs(), (text) => logger.warn({}, text));
+    service = await wire(config, logger, release, sources);
   } catch (error) {
     return refuse(logger, error);
   }

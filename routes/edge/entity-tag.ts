@@ -34,6 +34,21 @@ export function readIfMatch(header: string | undefined): string {
   }
 }
 
+/**
+ * What a change of a resource expects: that it is as it was read (If-Match), or that there is none (If-None-Match: *).
+ * @throws StreamsError as {@link readIfMatch}, and REQUEST_MALFORMED for both headers or another If-None-Match
+ */
+export function readPrecondition(headers: {
+  readonly "if-match"?: string | undefined;
+  readonly "if-none-match"?: string | undefined;
+}): "absent" | { readonly tag: string } {
+  const { "if-match": match, "if-none-match": noneMatch } = headers;
+  if (noneMatch === undefined) return { tag: readIfMatch(match) };
+  if (match !== undefined) throw malformed("header", "/if-none-match", "send If-Match or If-None-Match, not both");
+  if (noneMatch.trim() === "*") return "absent";
+  throw malformed("header", "/if-none-match", 'it must be "*": that there is no such resource yet');
+}
+
 function encodeTag(tag: string): string {
   return encodeURIComponent(tag);
 }

@@ -25,15 +25,20 @@ const TAGS = [
 ];
 
 /**
- * Headers of an operation that demands If-Match, for the document alone: a schema that validates would have to be open,
- * because clients send headers of their own.
+ * Headers of an operation that demands one of the two, for the document alone: a schema that validates would have to be
+ * open, because clients send headers of their own.
  */
-const IF_MATCH = Closed({
-  "If-Match": Type.String({
-    pattern: ENTITY_TAG_PATTERN,
-    description: "The ETag that was read. One, strong: `*` and lists are refused.",
-    examples: ['"7"'],
-  }),
+const PRECONDITIONS = Closed({
+  "If-Match": Type.Optional(
+    Type.String({
+      pattern: ENTITY_TAG_PATTERN,
+      description: "The ETag that was read, to change what is there. One, strong: `*` and lists are refused.",
+      examples: ['"7"'],
+    }),
+  ),
+  "If-None-Match": Type.Optional(
+    Type.Literal("*", { description: "To define what is not there yet. Exactly one of the two headers is needed." }),
+  ),
 });
 
 /** Registers the generator of the OpenAPI document. Before the routes: it collects them as they are registered. */
@@ -63,7 +68,7 @@ export async function addOpenApi(app: App, release: string): Promise<void> {
       },
     },
     transform: ({ schema, url, route }) => ({
-      schema: route.config?.ifMatch === true ? { ...schema, headers: IF_MATCH } : schema,
+      schema: route.config?.ifMatch === true ? { ...schema, headers: PRECONDITIONS } : schema,
       url,
     }),
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === "string" ? $id : "Unnamed") },

@@ -21,6 +21,12 @@ const DescriptorRef = Closed({
   }),
 });
 
+const mapping = KeyedBy<readonly number[]>(
+  "^[A-Za-z][A-Za-z0-9_]{0,63}$",
+  FieldPath,
+  "Which field feeds which input of the kind: a path of field numbers per input.",
+);
+
 /** A definition as it is read and written: a GET's `definition` can be sent back in a PUT. */
 export const Definition = Closed(
   {
@@ -32,11 +38,7 @@ export const Definition = Closed(
     format: Words(FORMATS),
     framing: Words(FRAMINGS),
     descriptor: Type.Optional(DescriptorRef),
-    mapping: KeyedBy<readonly number[]>(
-      "^[A-Za-z][A-Za-z0-9_]{0,63}$",
-      FieldPath,
-      "Which field feeds which input of the kind: a path of field numbers per input.",
-    ),
+    mapping,
     body: Words(["json", "original"], "How document bodies are stored."),
     startFrom: Type.Union([Words(["earliest", "latest"]), Closed({ timestamp: Time })], {
       description: "Where partitions begin that have never committed.",
@@ -55,6 +57,27 @@ export const Definition = Closed(
   { description: "One feed, complete." },
 );
 
+const { descriptor: _descriptor, mapping: _mapping, ...always } = Definition.properties;
+
+/** A definition as it is put. Only a new source may leave descriptor version, message and mapping open. */
+export const DefinitionToPut = Closed(
+  {
+    ...always,
+    descriptor: Type.Optional(
+      Closed({
+        subject: DescriptorRef.properties.subject,
+        version: Type.Optional(DescriptorRef.properties.version),
+        message: Type.Optional(DescriptorRef.properties.message),
+      }),
+    ),
+    mapping: Type.Optional(mapping),
+  },
+  {
+    description:
+      "One feed. With If-None-Match the descriptor's version and message and the mapping may be left out: the latest version, the subject's message, the kind's mapping.",
+  },
+);
+
 export const DefinitionInForce = Closed({
   definition: Definition,
   revision: Type.Integer({
@@ -63,6 +86,8 @@ export const DefinitionInForce = Closed({
     description: "Allotted anew at each change of what decides a verdict.",
   }),
   fileDiffers: Type.Optional(
-    Type.Array(Type.String(), { description: "Members in which the configuration file says something else." }),
+    Type.Array(Type.String(), {
+      description: "Members in which the configuration file of this instance says something else now.",
+    }),
   ),
 });

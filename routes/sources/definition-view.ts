@@ -1,10 +1,10 @@
 import type { Static } from "@sinclair/typebox";
-import type { SourceDefinition, StartFrom } from "../../src/core/source.ts";
+import type { SourceDefinition, SourceSeed, StartFrom } from "../../src/core/source.ts";
 import type { DefinitionView } from "../../src/ports/control-plane.ts";
 import { malformed } from "../edge/refusals.ts";
 import { defined } from "../schema/closed.ts";
 import { timeText } from "../schema/values.ts";
-import type { Definition, DefinitionInForce } from "./definition-schema.ts";
+import type { Definition, DefinitionInForce, DefinitionToPut } from "./definition-schema.ts";
 
 type DefinitionBody = Static<typeof Definition>;
 
@@ -40,12 +40,31 @@ function definitionBody(definition: SourceDefinition): DefinitionBody {
 }
 
 /**
- * Reads a validated body as a definition.
+ * Reads a validated body as a source to be defined.
  * @throws StreamsError REQUEST_MALFORMED for a time that no calendar has
  */
-export function readDefinition(body: DefinitionBody): SourceDefinition {
-  const { startFrom, ...rest } = body;
-  return { ...rest, startFrom: readStartFrom(startFrom) };
+export function readSeed(body: Static<typeof DefinitionToPut>): SourceSeed {
+  const { startFrom, descriptor, mapping, ...rest } = body;
+  return defined({
+    ...rest,
+    descriptor: descriptor && defined(descriptor),
+    mapping,
+    startFrom: readStartFrom(startFrom),
+  });
+}
+
+/**
+ * Takes a source as the whole definition that a change needs.
+ * @throws StreamsError REQUEST_MALFORMED when it leaves something open
+ */
+export function completeDefinition({ descriptor, mapping, ...rest }: SourceSeed): SourceDefinition {
+  const open = (pointer: string) => malformed("body", pointer, "only a new source may leave it out");
+  if (mapping === undefined) throw open("/mapping");
+  if (descriptor === undefined) return { ...rest, mapping };
+  const { subject, version, message } = descriptor;
+  if (version === undefined) throw open("/descriptor/version");
+  if (message === undefined) throw open("/descriptor/message");
+  return { ...rest, descriptor: { subject, version, message }, mapping };
 }
 
 function readStartFrom(startFrom: DefinitionBody["startFrom"]): StartFrom {

@@ -1,6 +1,6 @@
 import { BODY_ERRORS, NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { PartitionParams, SourceParams } from "../schema/params.ts";
-import { Definition, DefinitionInForce } from "./definition-schema.ts";
+import { DefinitionInForce, DefinitionToPut } from "./definition-schema.ts";
 import { Partition, Partitions, Source, Sources } from "./schema.ts";
 
 const ETAG = {
@@ -41,16 +41,19 @@ export const getDefinitionSchema = operation({
 });
 
 export const putDefinitionSchema = {
-  body: Definition,
+  body: DefinitionToPut,
   ...operation({
     operationId: "putDefinition",
     summary: "Put a definition in force",
     description:
-      "Replaces the whole definition, on every instance, without a restart. If-Match must carry the ETag of the definition that was read: 428 without, 412 when it has changed since. Needs the role admin.",
+      "With If-Match, replaces the whole definition, on every instance, without a restart; it must carry the ETag of the definition that was read: 412 when it has changed since. With `If-None-Match: *`, defines a new source and starts it: 412 when there is one of this name. 428 without either. Needs the role admin.",
     tag: "sources",
     params: SourceParams,
     querystring: NO_QUERY,
-    response: { 200: json("The definition that is now in force.", DefinitionInForce, ETAG) },
+    response: {
+      200: json("The definition that is now in force.", DefinitionInForce, ETAG),
+      201: json("The definition of a new source, which was started.", DefinitionInForce, ETAG),
+    },
     errors: [
       ...BODY_ERRORS,
       "SOURCE_UNKNOWN",

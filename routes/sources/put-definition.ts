@@ -1,26 +1,34 @@
+import type { SourceSeed } from "../../src/core/source.ts";
 import { StreamsError } from "../../src/errors.ts";
 import type { App, RouteContext } from "../app.ts";
-import { entityTag, readIfMatch } from "../edge/entity-tag.ts";
+import { entityTag, readPrecondition } from "../edge/entity-tag.ts";
 import { refuseUnlessServing } from "../edge/serving.ts";
-import { definitionInForceBody, readDefinition } from "./definition-view.ts";
+import { completeDefinition, definitionInForceBody, readSeed } from "./definition-view.ts";
 import { putDefinitionSchema } from "./operations.ts";
 
 /** `PUT /v1/sources/{source}/definition` */
 export function putDefinition(app: App, { controlPlane }: RouteContext): void {
+  const put = (seed: SourceSeed, precondition: ReturnType<typeof readPrecondition>) => {
+    const { sources, health } = controlPlane;
+    const change = precondition === "absent" ? undefined : completeDefinition(seed);
+    refuseUnlessServing(health);
+    return change === undefined || precondition === "absent"
+      ? sources.create(seed)
+      : sources.define(seed.name, change, precondition.tag);
+  };
   app.put(
     "/v1/sources/:source/definition",
     { schema: putDefinitionSchema, config: { access: "admin", ifMatch: true } },
     async ({ params, body, headers }, reply) => {
-      const ifMatch = readIfMatch(headers["if-match"]);
+      const precondition = readPrecondition(headers);
       if (body.name !== params.source) {
         throw new StreamsError("DEFINITION_CHANGE_REFUSED", "the body's name differs from the path's", {
           fields: ["name"],
         });
       }
-      const definition = readDefinition(body);
-      refuseUnlessServing(controlPlane.health);
-      const view = await controlPlane.sources.define(params.source, definition, ifMatch);
+      const view = await put(readSeed(body), precondition);
       reply.header("etag", entityTag(view.etag));
+      if (precondition === "absent") reply.code(201);
       return definitionInForceBody(view);
     },
   );

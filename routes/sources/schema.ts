@@ -24,7 +24,9 @@ export const Source = Closed({
   since: Time,
   reason: Type.Optional(Text("Why, for people.")),
   revision: Count("Revision of the definition in force."),
-  drift: Type.Boolean({ description: "Whether the configuration file says something else than what is in force." }),
+  drift: Type.Boolean({
+    description: "Whether the configuration file of this instance says something else now than what is in force.",
+  }),
   consumer: Closed({
     state: Text("State of the broker's client."),
     rebuilds: Count("How often it was built anew."),

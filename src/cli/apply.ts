@@ -2,7 +2,7 @@ import { request } from "undici";
 import type { SourceSeed, StreamsConfig } from "../config/index.ts";
 import { codeOf } from "../config/secrets.ts";
 import { StreamsError } from "../errors.ts";
-import { changedMembers, desiredDefinition, isRecord, type DefinitionBody } from "./definition-body.ts";
+import { changedMembers, desiredDefinition, isRecord, seedBody, type DefinitionBody } from "./definition-body.ts";
 import type { CliInputs } from "./inputs.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -27,7 +27,7 @@ type Call = (method: "GET" | "PUT", path: string, headers: Record<string, string
 
 /**
  * Puts the file's sources in force on a running service: reads each definition, and where the file says something else
- * writes it with If-Match. One line per source tells what happened; returns whether all of them are now as the file says.
+ * writes it with If-Match; a source that the service does not have is defined, which starts it. One line per source tells what happened; returns whether all of them are now as the file says.
  * @throws StreamsError CONFIG_INVALID for an unusable URL or token file
  */
 export async function apply(options: ApplyOptions, config: StreamsConfig, inputs: CliInputs): Promise<boolean> {
@@ -53,6 +53,9 @@ async function applySource(source: SourceSeed, call: Call, dryRun: boolean): Pro
   const path = `v1/sources/${encodeURIComponent(source.name)}/definition`;
   const present = await attempt(call, "GET", path, {});
   if ("ok" in present) return present;
+  if (present.status === 404 && isRecord(present.body) && present.body["code"] === "SOURCE_UNKNOWN") {
+    return dryRun ? { ok: true, text: `would be added: ${newText(source)}` } : create(call, path, source);
+  }
   const inForce = isRecord(present.body) ? present.body["definition"] : undefined;
   if (present.status !== 200 || !isRecord(inForce) || present.etag === undefined) return refused("GET", present);
   const desired = desiredDefinition(source, inForce);
@@ -61,6 +64,17 @@ async function applySource(source: SourceSeed, call: Call, dryRun: boolean): Pro
   if (changed.length === 0) return { ok: true, text: "unchanged" };
   const changes = changed.map((member) => `${member} ${show(inForce[member])} → ${show(desired[member])}`).join(", ");
   return dryRun ? { ok: true, text: `would change ${changes}` } : put(call, path, present.etag, desired, changes);
+}
+
+async function create(call: Call, path: string, source: SourceSeed): Promise<Outcome> {
+  const headers = { "if-none-match": "*", "content-type": "application/json" };
+  const answer = await attempt(call, "PUT", path, headers, JSON.stringify(seedBody(source)));
+  if ("ok" in answer) return answer;
+  return answer.status === 201 ? { ok: true, text: `added: ${newText(source)}` } : refused("PUT", answer);
+}
+
+function newText({ kind, topic, group }: SourceSeed): string {
+  return `${kind} from ${topic} as ${group}`;
 }
 
 async function put(call: Call, path: string, etag: string, desired: DefinitionBody, changes: string): Promise<Outcome> {

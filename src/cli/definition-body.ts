@@ -38,8 +38,17 @@ export function desiredDefinition(source: SourceSeed, inForce: DefinitionBody): 
     ...rest,
     ...(resolved === undefined ? {} : { descriptor: resolved }),
     mapping: resolvedMapping,
-    startFrom: typeof startFrom === "string" ? startFrom : { timestamp: new Date(startFrom.timestampMs).toISOString() },
+    startFrom: spelledStart(startFrom),
   };
+}
+
+/** A new source as the API takes it: what the file leaves open is left to the service. */
+export function seedBody({ startFrom, ...rest }: SourceSeed): DefinitionBody {
+  return { ...rest, startFrom: spelledStart(startFrom) };
+}
+
+function spelledStart(startFrom: SourceSeed["startFrom"]): unknown {
+  return typeof startFrom === "string" ? startFrom : { timestamp: new Date(startFrom.timestampMs).toISOString() };
 }
 
 /** Members in which two definitions differ, in alphabetical order. */

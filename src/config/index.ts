@@ -1,4 +1,5 @@
 export { loadConfig, type ConfigInputs } from "./load.ts";
+export { rereadSources } from "./reread.ts";
 export { readBounded } from "./read-file.ts";
 export { LIMITS } from "./limits.ts";
 export { BUILT_IN_SUBJECTS } from "./sources.ts";

@@ -1,6 +1,8 @@
-import type { DescriptorRef, Mapping, SourceDefinition } from "../core/source.ts";
+import type { SourceSeed } from "../core/source.ts";
 import type { LogLevel } from "../ports/logger.ts";
 import type { Limits } from "./limits.ts";
+
+export type { DescriptorSeed, SourceSeed } from "../core/source.ts";
 
 /** Configuration as the service uses it: deeply frozen, durations in milliseconds (`…Ms`), sizes in bytes, paths absolute. */
 export interface StreamsConfig {
@@ -42,18 +44,6 @@ export interface EmbeddedKvConfig {
   readonly directories: readonly [string, string, string];
   readonly writeAcks: 2 | 3;
 }
-
-/** What the file says of a source: a definition whose descriptor and mapping may still have to be resolved. */
-export interface SourceSeed extends Omit<SourceDefinition, "descriptor" | "mapping"> {
-  /** Present exactly when `format` is `protobuf`. */
-  readonly descriptor?: DescriptorSeed;
-  /** Absent: the mapping of the kind. */
-  readonly mapping?: Mapping;
-  readonly createDeadLetterTopic: boolean;
-}
-
-/** Version absent: the latest when the source is seeded. Message absent: that of the built-in subject. */
-export type DescriptorSeed = Pick<DescriptorRef, "subject"> & Partial<Pick<DescriptorRef, "version" | "message">>;
 
 /** Where a value came from. */
 export type Origin = "default" | "file" | `env ${string}` | `file ${string}`;

@@ -53,6 +53,17 @@ export interface SourceDefinition {
   readonly createDeadLetterTopic: boolean;
 }
 
+/** A source that is to be defined: a definition whose descriptor and mapping may still have to be completed. */
+export interface SourceSeed extends Omit<SourceDefinition, "descriptor" | "mapping"> {
+  /** Present exactly when `format` is `protobuf`. */
+  readonly descriptor?: DescriptorSeed;
+  /** Absent: the mapping of the kind. */
+  readonly mapping?: Mapping;
+}
+
+/** Version absent: the latest when the source is first defined. Message absent: that of the subject. */
+export type DescriptorSeed = Pick<DescriptorRef, "subject"> & Partial<Pick<DescriptorRef, "version" | "message">>;
+
 /** A definition in force, with the revision under which its verdicts are given. */
 export interface SourceInForce {
   readonly definition: SourceDefinition;

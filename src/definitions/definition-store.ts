@@ -7,14 +7,12 @@ import { StreamsError } from "../errors.ts";
 import { compileVerdict, type VerdictDependencies } from "../fleet/verdicts.ts";
 import { type ResolveDependencies, differences, resolveSeed } from "./resolve.ts";
 
-/** A definition in force: what the control record says, and how the configuration file differs from it. */
+/** A definition in force: what the control record says. */
 export interface InForce {
   readonly definition: SourceDefinition;
   readonly revision: number;
   /** Changes with every change of the record. */
   readonly etag: string;
-  /** Members in which the file says something else; empty when it agrees or does not name the source. */
-  readonly drift: readonly string[];
 }
 
 /** What cannot be changed in place: another log, another target or another shape of what is stored. */
@@ -27,7 +25,6 @@ const FIXED = ["name", "kind", "topic", "group", "namespace"] as const;
 export class DefinitionStore {
   readonly #dependencies: VerdictDependencies;
   readonly #resolve: ResolveDependencies;
-  readonly #files = new Map<string, SourceDefinition>();
 
   constructor(dependencies: VerdictDependencies, resolve: ResolveDependencies) {
     this.#dependencies = dependencies;
@@ -47,7 +44,6 @@ export class DefinitionStore {
       // What is in force is not touched by the file: a difference shows as drift, and `apply` is held against the others.
       if (!stored.has(definition.name)) refuseConflicts(definition, [...stored.values()], "CONFIG_INVALID");
       if (!stored.has(definition.name)) stored.set(definition.name, definition);
-      this.#files.set(definition.name, definition);
       await this.#seed(definition);
     }
     return this.#list();
@@ -66,7 +62,7 @@ export class DefinitionStore {
     if (present === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
     const changed = differences(present.value.definition, definition);
     // The answer to an earlier attempt may have been lost: what is in force already is not asked for twice.
-    if (changed.length === 0) return this.#view(present);
+    if (changed.length === 0) return view(present);
     if (present.tag !== ifMatch) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed since");
     const refused = changed.filter((member) => FIXED.some((fixed) => fixed === member));
     if (refused.length > 0) {
@@ -76,7 +72,25 @@ export class DefinitionStore {
     }
     refuseConflicts(definition, await this.#others(name), "DEFINITION_CONFLICT");
     await this.#check(definition);
-    return this.#view(await this.#put(name, definition, present));
+    return view(await this.#put(name, definition, present));
+  }
+
+  /**
+   * Puts a source in force that there is none of; what the seed leaves open is completed as at a start. A record that says
+   * the same already is an earlier attempt whose answer was lost.
+   * @throws StreamsError PRECONDITION_FAILED when there is another of this name, DEFINITION_CONFLICT, DESCRIPTOR_UNKNOWN, …; KvFault
+   */
+  async create(seed: SourceSeed): Promise<InForce> {
+    const { name } = seed;
+    const definition = await resolveSeed(seed, this.#resolve);
+    const present = await readRecord(this.#dependencies.control, recordNames.source(name), SourceRecord);
+    if (present === undefined) {
+      refuseConflicts(definition, await this.#others(name), "DEFINITION_CONFLICT");
+      await this.#check(definition);
+    }
+    const stored = present ?? (await this.#put(name, definition, undefined));
+    if (differences(stored.value.definition, definition).length === 0) return view(stored);
+    throw new StreamsError("PRECONDITION_FAILED", `there is a source ${name} already`);
   }
 
   async #others(name: string): Promise<readonly SourceDefinition[]> {
@@ -135,14 +149,12 @@ export class DefinitionStore {
   /** What is in force for a source, undefined when there is none of this name. @throws KvFault */
   async read(name: string): Promise<InForce | undefined> {
     const record = await readRecord(this.#dependencies.control, recordNames.source(name), SourceRecord);
-    return record === undefined ? undefined : this.#view(record);
+    return record === undefined ? undefined : view(record);
   }
+}
 
-  #view({ tag, value }: Stored<SourceRecord>): InForce {
-    const file = this.#files.get(value.definition.name);
-    const drift = file === undefined ? [] : differences(value.definition, file);
-    return { definition: value.definition, revision: value.revision, etag: tag, drift };
-  }
+function view({ tag, value }: Stored<SourceRecord>): InForce {
+  return { definition: value.definition, revision: value.revision, etag: tag };
 }
 
 /** Holds a definition against itself and the others in force. @throws StreamsError with `code`, naming every fault */

@@ -39,8 +39,23 @@ function defaultMapping(seed: SourceSeed, { kinds, builtinSubjects }: ResolveDep
   return builtin ? (kinds.get(seed.kind)?.defaultMapping ?? {}) : {};
 }
 
+/**
+ * Names of the members in which the file says something else than what is in force, sorted. What it leaves open (descriptor
+ * version and message, mapping) agrees with whatever is in force for the same kind and subject, as for `apply`.
+ */
+export function seedDifferences(seed: SourceSeed, inForce: SourceDefinition): readonly string[] {
+  const { descriptor, mapping, ...rest } = seed;
+  const sameShape = seed.kind === inForce.kind && descriptor?.subject === inForce.descriptor?.subject;
+  const kept = sameShape ? inForce : undefined;
+  return differences(inForce, {
+    ...rest,
+    ...(descriptor === undefined ? {} : { descriptor: { ...kept?.descriptor, ...descriptor } }),
+    mapping: mapping ?? (descriptor === undefined ? {} : kept?.mapping),
+  });
+}
+
 /** Names of the members in which two definitions differ, sorted. */
-export function differences(a: SourceDefinition, b: SourceDefinition): readonly string[] {
+export function differences(a: object, b: object): readonly string[] {
   const left: Readonly<Record<string, unknown>> = { ...a };
   const right: Readonly<Record<string, unknown>> = { ...b };
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);

@@ -89,14 +89,36 @@ export class Fleet {
    * @throws StreamsError; KvFault
    */
   async define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {
+    return this.#inTurn(name, () => this.#define(name, definition, ifMatch, drainMs));
+  }
+
+  /**
+   * Puts a source in force that there is none of, and starts it. @throws StreamsError PRECONDITION_FAILED when there is one
+   * of this name, DEFINITION_CONFLICT, DESCRIPTOR_UNKNOWN, …; KvFault
+   */
+  async create(seed: SourceSeed): Promise<InForce> {
+    return this.#inTurn(seed.name, () => this.#create(seed));
+  }
+
+  async #inTurn<T>(name: string, task: () => Promise<T>): Promise<T> {
     const before = this.#changes.get(name) ?? Promise.resolve();
-    const change = before.then(() => this.#define(name, definition, ifMatch, drainMs));
+    const change = before.then(task);
     const settled = change.then(
       () => undefined,
       () => undefined,
     );
     this.#changes.set(name, settled);
     return change;
+  }
+
+  async #create(seed: SourceSeed): Promise<InForce> {
+    if (this.#phase !== "serving") throw new StreamsError("NOT_READY", `the service is ${this.#phase}`);
+    const { name } = seed;
+    if (this.#inForce.has(name)) throw new StreamsError("PRECONDITION_FAILED", `there is a source ${name} already`);
+    const created = await this.#parts.definitions.create(seed);
+    this.#inForce.set(name, created);
+    await this.#untilStored(() => this.#open(created));
+    return created;
   }
 
   async #define(name: string, definition: SourceDefinition, ifMatch: string, drainMs: number): Promise<InForce> {

@@ -1,5 +1,5 @@
 import type { Offset } from "../core/offset.ts";
-import type { SourceDefinition } from "../core/source.ts";
+import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
 
 /**
@@ -97,7 +97,7 @@ export interface SourceView {
   readonly since: number;
   readonly reason?: string;
   readonly revision: number;
-  /** Whether the configuration file says something else than what is in force. */
+  /** Whether the configuration file says something else now than what is in force. */
   readonly drift: boolean;
   readonly consumer: {
     readonly state: string;
@@ -140,6 +140,11 @@ export interface SourceQueries {
    * @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DEFINITION_CONFLICT, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
    */
   define(name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView>;
+  /**
+   * Puts a source in force that there is none of, and starts it; what the seed leaves open is completed as at a start.
+   * @throws StreamsError PRECONDITION_FAILED when there is one, DEFINITION_CONFLICT, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
+   */
+  create(seed: SourceSeed): Promise<DefinitionView>;
   /** @throws StreamsError SOURCE_UNKNOWN */
   partitions(name: string): readonly PartitionView[];
   /** @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */

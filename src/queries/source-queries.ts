@@ -1,4 +1,6 @@
 import type { SourceDefinition } from "../core/source.ts";
+import type { SourceSeed } from "../config/types.ts";
+import type { FileSources } from "../definitions/file-sources.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { StreamsError } from "../errors.ts";
 import type { Fleet } from "../fleet/fleet.ts";
@@ -19,12 +21,14 @@ export class SourceReader implements SourceQueries {
   readonly #fleet: Fleet;
   readonly #clock: Clock;
   readonly #drainMs: number;
+  readonly #file: FileSources;
 
   /** @param drainMs how long a source may take to finish what is in flight when its definition changes */
-  constructor(fleet: Fleet, clock: Clock, drainMs: number) {
+  constructor(fleet: Fleet, clock: Clock, drainMs: number, file: FileSources) {
     this.#fleet = fleet;
     this.#clock = clock;
     this.#drainMs = drainMs;
+    this.#file = file;
   }
 
   list(): readonly SourceView[] {
@@ -36,16 +40,20 @@ export class SourceReader implements SourceQueries {
   }
 
   definition(name: string): DefinitionView {
-    return definitionView(this.#fleet.inForce(name));
+    return this.#definition(this.#fleet.inForce(name));
   }
 
   async define(name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView> {
-    try {
-      return definitionView(await this.#fleet.define(name, definition, ifMatch, this.#drainMs));
-    } catch (error) {
-      if (error instanceof KvFault) throw new StreamsError("KV_UNAVAILABLE", error.message, {}, { cause: error });
-      throw error;
-    }
+    return this.#definition(await stored(this.#fleet.define(name, definition, ifMatch, this.#drainMs)));
+  }
+
+  async create(seed: SourceSeed): Promise<DefinitionView> {
+    return this.#definition(await stored(this.#fleet.create(seed)));
+  }
+
+  #definition({ definition, revision, etag }: InForce): DefinitionView {
+    const fileDiffers = this.#file.differences(definition);
+    return { definition, revision, etag, ...(fileDiffers.length === 0 ? {} : { fileDiffers }) };
   }
 
   partitions(name: string): readonly PartitionView[] {
@@ -89,7 +97,7 @@ export class SourceReader implements SourceQueries {
       since: Math.max(since, ...partitions.map((partition) => partition.since)),
       ...(reason === undefined ? {} : { reason }),
       revision,
-      drift: this.#fleet.inForce(service.name).drift.length > 0,
+      drift: this.#file.differences(this.#fleet.inForce(service.name).definition).length > 0,
       consumer: {
         state,
         rebuilds,
@@ -114,8 +122,13 @@ const NO_PARTITIONS: Readonly<Record<PartitionStateName, number>> = {
   draining: 0,
 };
 
-function definitionView({ definition, revision, etag, drift }: InForce): DefinitionView {
-  return { definition, revision, etag, ...(drift.length === 0 ? {} : { fileDiffers: drift }) };
+async function stored(change: Promise<InForce>): Promise<InForce> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof KvFault) throw new StreamsError("KV_UNAVAILABLE", error.message, {}, { cause: error });
+    throw error;
+  }
 }
 
 function countStates(partitions: readonly PartitionView[]): Record<PartitionStateName, number> {

@@ -6,12 +6,13 @@ import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
 import { systemClock } from "../clock.ts";
-import type { BrokerConfig, StreamsConfig } from "../config/index.ts";
+import type { BrokerConfig, SourceSeed, StreamsConfig } from "../config/index.ts";
 import { BindingRecord, recordNames } from "../control/records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { createDecoderCompiler } from "../decoding/compiler.ts";
 import { DefinitionStore, type InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
+import { FileSources } from "../definitions/file-sources.ts";
 import { DescriptorCatalog } from "../descriptors/catalog.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
@@ -49,9 +50,15 @@ export interface Closing {
 
 /**
  * Builds the service; the only place that calls constructors of adapters. Nothing listens or consumes yet.
+ * @param fileSources the sources that the configuration file names at the moment of the call
  * @throws StreamsError for a configuration that cannot be run; KvFault when another process uses the data
  */
-export async function wire(config: StreamsConfig, logger: Logger, release: string): Promise<Service> {
+export async function wire(
+  config: StreamsConfig,
+  logger: Logger,
+  release: string,
+  fileSources: () => readonly SourceSeed[],
+): Promise<Service> {
   const { host, tokensFile, tls } = config.http;
   const access: Access = createAccess(tokensFile === undefined ? [] : await readTokensFile(tokensFile));
   assertListenAllowed(host, access.hasTokens);
@@ -64,7 +71,7 @@ export async function wire(config: StreamsConfig, logger: Logger, release: strin
     logger,
   });
   const fleet = buildFleet(config, plane, logger);
-  const controlPlane = buildControlPlane(config, plane, fleet);
+  const controlPlane = buildControlPlane(config, plane, fleet, new FileSources(fileSources));
   const app = await buildApp({
     controlPlane,
     access,
@@ -166,7 +173,7 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
   });
 }
 
-function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet): ControlPlane {
+function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet, file: FileSources): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
@@ -174,7 +181,7 @@ function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet):
     health: {
       ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),
     },
-    sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs),
+    sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file),
     lag: new LagService(fleet, systemClock),
     documents: new DocumentReader(plane, fleet, systemClock),
     owners: { owners, writeAcks, readOwners: owners().length + 1 - writeAcks },

@@ -25,6 +25,7 @@ interface Seen {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly ifMatch: string | undefined;
+  readonly ifNoneMatch: string | undefined;
   readonly authorization: string | undefined;
   readonly body: unknown;
 }
@@ -46,7 +47,14 @@ beforeEach(async () => {
       const { method, url, headers } = request;
       const text = Buffer.concat(chunks).toString();
       const body: unknown = text === "" ? undefined : JSON.parse(text);
-      seen.push({ method, url, ifMatch: headers["if-match"], authorization: headers.authorization, body });
+      seen.push({
+        method,
+        url,
+        ifMatch: headers["if-match"],
+        ifNoneMatch: headers["if-none-match"],
+        authorization: headers.authorization,
+        body,
+      });
       response.setHeader("content-type", "application/json");
       if (method === "GET" && get.etag !== undefined) response.setHeader("etag", get.etag);
       response.statusCode = method === "GET" ? get.status : put.status;
@@ -108,6 +116,31 @@ test("another subject must be named whole: what is in force tells nothing about 
   expect(seen).toHaveLength(1);
 });
 
+test("a source that the service does not have is added, and what the file leaves open is left to the service", async () => {
+  get = { ...get, status: 404, body: '{"code":"SOURCE_UNKNOWN"}' };
+  put = { status: 201, body: {} };
+  const { code, out } = await run("startFrom: 2026-01-31T00:00:00Z");
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: "articles: added: documents from articles as ysearch-streams.articles\n",
+  });
+  expect(seen[1]).toMatchObject({ method: "PUT", url: "/v1/sources/articles/definition", ifNoneMatch: "*" });
+  expect(seen[1]?.ifMatch).toBeUndefined();
+  const { descriptor: _descriptor, mapping: _mapping, ...rest } = IN_FORCE;
+  expect(seen[1]?.body).toEqual({
+    ...rest,
+    descriptor: { subject: "ysearch.article" },
+    startFrom: { timestamp: "2026-01-31T00:00:00.000Z" },
+  });
+});
+
+test("--dry-run adds nothing", async () => {
+  get = { ...get, status: 404, body: '{"code":"SOURCE_UNKNOWN"}' };
+  const { code, out } = await run("", "--dry-run");
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^articles: would be added: /) as unknown });
+  expect(seen).toHaveLength(1);
+});
+
 test("the token goes into the Authorization header and nowhere else", async () => {
   const { out, err } = await run("onPoison: stop", "--token-file", "token");
   expect(seen.map(({ authorization }) => authorization)).toEqual(Array(2).fill("Bearer 0123456789abcdefghijklmnop"));
@@ -124,7 +157,7 @@ test("a refused change tells code, detail and remedy", async () => {
 });
 
 test.each<[string, Partial<typeof get>, RegExp]>([
-  ["an unknown source", { status: 404, body: '{"code":"SOURCE_UNKNOWN"}' }, /GET was answered 404: SOURCE_UNKNOWN/],
+  ["no service of ours", { status: 404, body: '{"code":"ROUTE_UNKNOWN"}' }, /GET was answered 404: ROUTE_UNKNOWN/],
   ["an answer that is not JSON", { body: "<html>" }, /GET was answered 200/],
   ["an answer without an ETag", { etag: undefined }, /GET was answered 200/],
   ["a redirect", { status: 302, body: "" }, /GET was answered 302/],

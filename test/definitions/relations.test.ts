@@ -3,6 +3,7 @@ import { kinds } from "../../consumers/index.ts";
 import type { SourceDefinition } from "../../src/core/source.ts";
 import { sourceFaults } from "../../src/core/source-relations.ts";
 import { DefinitionStore } from "../../src/definitions/definition-store.ts";
+import { seedDifferences } from "../../src/definitions/resolve.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { definition, stubCompiler } from "../support/fleet-world.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
@@ -90,7 +91,9 @@ describe("the store of definitions holds the same rule", () => {
 
   it("a file that differs from what is in force keeps nothing from starting: it is drift", async () => {
     await open().load([definition, bids]);
-    const [first] = await open().load([{ ...definition, deadLetterTopic: "bids" }]);
-    expect(first?.drift).toEqual(["deadLetterTopic"]);
+    const seed = { ...definition, deadLetterTopic: "bids" };
+    const [first] = await open().load([seed]);
+    expect(first?.definition).toEqual(definition);
+    expect(seedDifferences(seed, first?.definition ?? seed)).toEqual(["deadLetterTopic"]);
   });
 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,8 +37,6 @@ describe("definitions in force", () => {
     const file = join(folder, "streams.yaml");
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace("namespace: articles", "namespace: articles\n    onPoison: stop"));
-    await service.kill();
-    await service.restart();
     expect(await source(service.url)).toMatchObject({ revision: 1, drift: true });
 
     const applied = await run(process.execPath, [MAIN, "apply", "--url", service.url, "--config", file]);
@@ -62,6 +60,24 @@ describe("definitions in force", () => {
       revisions.add((body as { provenance: { revision: number } }).provenance.revision);
     }
     expect(revisions).toContain(2);
+  });
+
+  it("a source that is new in the file is added by 'apply', without a restart, and stands after one", async () => {
+    scenario = await openScenario({ brokers: useBroker(), partitions: 2 });
+    const { service, folder, topic } = scenario;
+    const file = join(folder, "streams.yaml");
+    await appendFile(file, `  - { name: again, kind: documents, topic: ${topic} }\n`);
+    await scenario.producer.send(new ArticleFeed(20).next(60, Date.now()));
+    const applied = await run(process.execPath, [MAIN, "apply", "--url", service.url, "--config", file]);
+    expect(applied.stdout).toBe(
+      `articles: unchanged\nagain: added: documents from ${topic} as ysearch-streams.again\n`,
+    );
+    await untilCaughtUp(service.url, "again", 30_000);
+    expect((await service.get("/v1/documents/again/article-0")).status).toBe(200);
+    const inForce = await getJson(`${service.url}/v1/sources/again/definition`);
+    expect(await service.stop()).toBe(0);
+    await service.restart();
+    expect(await getJson(`${service.url}/v1/sources/again/definition`)).toEqual(inForce);
   });
 
   it("a start without a broker serves the API and says what the source meets", async () => {

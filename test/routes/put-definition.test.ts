@@ -37,6 +37,45 @@ describe("PUT definition", () => {
     expect(answer.statusCode, answer.body).toBe(200);
   });
 
+  test("If-None-Match: * defines a new source, which may leave version, message and mapping open: 201", async () => {
+    const given = await testApp();
+    const { mapping: _mapping, ...open } = { ...BODY, name: "bids", descriptor: { subject: "ysearch.article" } };
+    const url = "/v1/sources/bids/definition";
+    const answer = await put(given, open, { "if-none-match": "*" }, url);
+    expect(answer.statusCode, answer.body).toBe(201);
+    expect(answer.headers["etag"]).toBe('"tag-1"');
+    expect(given.plane.created).toMatchObject([{ name: "bids", descriptor: { subject: "ysearch.article" } }]);
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test("If-None-Match: * for a source that there is: 412", async () => {
+    const given = await testApp();
+    const answer = await put(given, BODY, { "if-none-match": "*" });
+    expectProblem(answer, "PRECONDITION_FAILED");
+    expectContract(given.app, "PUT", PATH, answer);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["an ETag", { "if-none-match": '"tag-1"' }],
+    ["nothing", { "if-none-match": "" }],
+    ["both headers", { "if-none-match": "*", "if-match": '"tag-1"' }],
+  ])("If-None-Match with %s is refused", async (_what, headers) => {
+    const given = await testApp();
+    expectProblem(await put(given, BODY, headers), "REQUEST_MALFORMED");
+    expect([...given.plane.created, ...given.plane.defined]).toEqual([]);
+  });
+
+  test.each([
+    ["/mapping", { mapping: undefined }],
+    ["/descriptor/version", { descriptor: { ...DEFINITION.descriptor, version: undefined } }],
+    ["/descriptor/message", { descriptor: { ...DEFINITION.descriptor, message: undefined } }],
+  ])("a change must name %s", async (pointer, open) => {
+    const given = await testApp();
+    const problem = expectProblem(await put(given, { ...BODY, ...open }), "REQUEST_MALFORMED");
+    expect(problem["violations"]).toMatchObject([{ place: "body", pointer }]);
+    expect(given.plane.defined).toEqual([]);
+  });
+
   test("without If-Match it is 428", async () => {
     const given = await testApp();
     const answer = await put(given, BODY, {});

@@ -1,4 +1,4 @@
-import type { SourceDefinition } from "../../../src/core/source.ts";
+import type { SourceDefinition, SourceSeed } from "../../../src/core/source.ts";
 import { type ErrorCode, StreamsError } from "../../../src/errors.ts";
 import type {
   ControlPlane,
@@ -160,6 +160,7 @@ export class FakeControlPlane implements ControlPlane {
   /** When set, reads of documents wait for it. */
   wait: Promise<void> | undefined;
   readonly defined: { readonly name: string; readonly definition: SourceDefinition; readonly ifMatch: string }[] = [];
+  readonly created: SourceSeed[] = [];
   readonly read: { readonly namespace: string; readonly id: string }[] = [];
 
   readonly health = { ready: () => ({ ready: this.phase === "serving", phase: this.phase, kv: this.kv }) };
@@ -174,6 +175,12 @@ export class FakeControlPlane implements ControlPlane {
       this.defined.push({ name, definition, ifMatch });
       this.etag = "tag-2";
       return { definition, revision: 3, etag: this.etag };
+    },
+    create: async (seed: SourceSeed): Promise<DefinitionView> => {
+      this.#answer(undefined);
+      if (seed.name === SOURCE.name) throw new StreamsError("PRECONDITION_FAILED", "there is a source already");
+      this.created.push(seed);
+      return { definition: { ...DEFINITION, name: seed.name }, revision: 1, etag: "tag-1" };
     },
     partitions: (name: string) => this.#known(name, [RUNNING, STOPPED]),
     partition: (name: string, partition: number): PartitionView => {
@@ -207,6 +214,7 @@ export class FakeControlPlane implements ControlPlane {
     this.startFrom = DEFINITION.startFrom;
     this.wait = undefined;
     this.defined.length = 0;
+    this.created.length = 0;
     this.read.length = 0;
   }
 
