@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+
+import { committedOffsets, createTopic, topicBounds } from "../../local/broker/topics.ts";
+import { ArticleFeed } from "../../local/feed/plan.ts";
+import { FeedProducer } from "../../local/feed/producer.ts";
+import type { ServiceProcess } from "../../local/service/service-process.ts";
+import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
+import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
+import { uniqueTopic } from "../support/broker.ts";
+import { getJson } from "../support/http.ts";
+import { getSource, openService, untilSource, warnings } from "../support/open-service.ts";
+import { startProxiedBroker, type ProxiedBroker } from "../support/proxied-broker.ts";
+
+let broker: ProxiedBroker;
+
+beforeAll(async () => {
+  broker = await startProxiedBroker();
+});
+afterAll(() => broker.stop());
+
+interface Running {
+  readonly topic: string;
+  readonly group: string;
+  readonly service: ServiceProcess;
+  readonly feed: ArticleFeed;
+  send(count: number): Promise<void>;
+}
+
+/** The service on a topic of its own, with a producer that goes around the proxy. */
+async function run(limits: Record<string, unknown> = {}): Promise<Running> {
+  const topic = uniqueTopic("outage");
+  const group = `${topic}-group`;
+  await createTopic(broker.admin, { topic, partitions: 2 });
+  const producer = new FeedProducer(broker.admin, topic);
+  await producer.connect();
+  onTestFinished(() => producer.close());
+  const feed = new ArticleFeed(40);
+  const send = (count: number): Promise<void> => producer.send(feed.next(count, Date.now()));
+  await send(60);
+  const service = await openService({ broker: { brokers: [broker.proxy.address] }, source: { topic, group }, limits });
+  return { topic, group, service, feed, send };
+}
+
+interface LagRow {
+  readonly records: { readonly known: boolean; readonly cause?: string };
+}
+
+async function lagRows(service: ServiceProcess): Promise<readonly LagRow[]> {
+  const { status, body } = await service.get("/v1/sources/articles/lag");
+  expect(status).toBe(200);
+  return (body as { readonly partitions: readonly LagRow[] }).partitions;
+}
+
+async function expectServing(service: ServiceProcess): Promise<void> {
+  for (const path of ["/livez", "/readyz", "/v1/sources", "/v1/sources/articles/partitions", "/metrics"]) {
+    const response = await fetch(`${service.url}${path}`);
+    await response.arrayBuffer();
+    expect([path, response.status]).toEqual([path, 200]);
+  }
+}
+
+async function expectApplied({ service, feed }: Running): Promise<void> {
+  await untilCaughtUp(service.url, "articles", 20_000);
+  expect(await differingArticles(service.url, "articles", feed.expected)).toEqual([]);
+}
+
+it("serves without a broker at start and during an outage, says so, and goes on by itself", async () => {
+  await broker.proxy.close();
+  const running = await run();
+  const { service, send } = running;
+  const away = await untilSource(service, ({ consumer }) => consumer.rebuilds >= 2);
+  expect(away).toMatchObject({ observed: "failed", consumer: { cause: "broker-unreachable" } });
+  await expectServing(service);
+  expect(await lagRows(service)).toEqual([]);
+  await broker.proxy.open();
+  await expectApplied(running);
+
+  const { rebuilds } = (await getSource(service)).consumer;
+  await broker.proxy.close();
+  await send(60);
+  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds > rebuilds + 1);
+  await expectServing(service);
+  const rows = await lagRows(service);
+  expect(rows).toHaveLength(2);
+  for (const { records } of rows) expect(records).toMatchObject({ known: false, cause: "broker-unreachable" });
+  expect((await warnings(service)).length).toBeLessThan(12);
+  await broker.proxy.open();
+  await expectApplied(running);
+  expect((await getSource(service)).consumer.rebuilds).toBeGreaterThan(rebuilds);
+});
+
+it("goes on when connections are cut over and over, and over a slow line", async () => {
+  const running = await run();
+  const { service, send, topic, group } = running;
+  for (let round = 0; round < 8; round += 1) {
+    await send(20);
+    broker.proxy.cut();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await expectApplied(running);
+  const { rebuilds } = (await getSource(service)).consumer;
+  broker.proxy.set({ mode: "delay", ms: 150 });
+  try {
+    await send(100);
+    await expectApplied(running);
+    expect((await getSource(service)).consumer.rebuilds).toBe(rebuilds);
+    const ends = await topicBounds(broker.admin, topic);
+    const committed = async () => committedOffsets(broker.admin, group, topic);
+    await expect
+      .poll(committed, { timeout: 10_000 })
+      .toEqual(new Map(ends.map(({ partition, end }) => [partition, end])));
+  } finally {
+    broker.proxy.set({ mode: "forward" });
+  }
+});
+
+it("ends in its time and with 0 when it is told to while the broker is away, and goes on after that", async () => {
+  const running = await run({ drainTimeout: "3s" });
+  const { service, send } = running;
+  await expectApplied(running);
+  await send(60);
+  await broker.proxy.close();
+  const before = performance.now();
+  expect(await service.stop()).toBe(0);
+  expect(performance.now() - before).toBeLessThan(6_000);
+  await broker.proxy.open();
+  await service.restart();
+  await expectApplied(running);
+});
+
+it("ends in its time and with 0 when it is told to during a rebalance", async () => {
+  const running = await run();
+  const { service, send, topic, group } = running;
+  for (const delayMs of [0, 400]) {
+    await send(60);
+    const other = new SourceProbe({ brokers: broker.admin, topic, group }, () => undefined).run();
+    await other.until("it joins", () => other.states.at(-1)?.state === "joining");
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    const before = performance.now();
+    expect(await service.stop()).toBe(0);
+    expect(performance.now() - before).toBeLessThan(8_000);
+    await other.source.stop(10_000);
+    await service.restart();
+    await expectApplied(running);
+  }
+  expect(await service.lastLines(100_000)).not.toMatch(/unhandled|nobody looked|\n {4}at /);
+});
