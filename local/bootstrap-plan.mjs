@@ -53,6 +53,12 @@ const TASKS = {
     countsTests: false,
     command: [...TSX, "local/broker/main.ts", ...args],
   }),
+  topic: (args) => ({
+    build: false,
+    check: false,
+    countsTests: false,
+    command: [...TSX, "local/topic/main.ts", ...args],
+  }),
   start: (args) => ({ build: true, check: false, countsTests: false, command: ["dist/src/main.js", ...args] }),
 };
 

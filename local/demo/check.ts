@@ -36,6 +36,7 @@ async function problems(stage: Stage, feed: ArticleFeed): Promise<readonly strin
   if (poison.status !== 404) found.push(`${POISON_KEY}: must not be stored, but answered ${poison.status}`);
   const letters = await topicBounds(broker.brokers, `${topic}.dlq`);
   const count = letters.reduce((sum, { end, logStart }) => sum + end - logStart, 0);
+  say(`dead letters in ${topic}.dlq: ${count} (the poison record, ${POISON_KEY})`);
   if (count < 1) found.push("the poison record is not among the dead letters");
   const code = await service.stop();
   if (code !== 0) found.push(`the service ended with exit code ${code} after SIGTERM`);

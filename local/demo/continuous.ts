@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { topicBounds } from "../broker/topics.ts";
 import { ArticleFeed, POISON_KEY } from "../feed/plan.ts";
 import { readLag } from "../service/verify.ts";
 import { say, type Stage } from "./stage.ts";
@@ -7,22 +8,39 @@ const ARTICLES = 2_000;
 const RECORDS_A_TURN = 5;
 const TURN_MS = 250;
 const TURNS_A_REPORT = 40;
+/** How long the first dead letter is waited for before the demo goes on without. */
+const LETTER_MS = 15_000;
 
 /** Feeds gently until the signal; returns the exit code. */
 export async function runContinuous(stage: Stage, signal: AbortSignal): Promise<number> {
   const feed = new ArticleFeed(ARTICLES);
   await stage.producer.send([...feed.next(ARTICLES, Date.now()), feed.poison(Date.now())]);
+  await untilLetter(stage, signal);
   whereToLook(stage);
   for (let turn = 1; !signal.aborted; turn += 1) {
     await stage.producer.send(feed.next(RECORDS_A_TURN, Date.now()));
     if (turn % TURNS_A_REPORT === 0) {
       const lag = await readLag(stage.service.url, "articles").catch((error: unknown) => String(error));
-      say(`${feed.sent} records produced, lag ${lag}`);
+      const letters = await deadLetters(stage).catch((error: unknown) => String(error));
+      say(`${feed.sent} records produced, lag ${lag}, dead letters ${letters}`);
     }
     await delay(TURN_MS, undefined, { signal }).catch(() => undefined);
   }
   say("stopping all that was started …");
   return 0;
+}
+
+/** Waits until the poison record is among the dead letters, so that what is said of it is true. */
+async function untilLetter(stage: Stage, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + LETTER_MS;
+  while (!signal.aborted && Date.now() < deadline && (await deadLetters(stage)) < 1)
+    await delay(TURN_MS, undefined, { signal }).catch(() => undefined);
+}
+
+/** How many letters the dead-letter topic holds. */
+async function deadLetters({ broker, topic }: Stage): Promise<number> {
+  const bounds = await topicBounds(broker.brokers, `${topic}.dlq`);
+  return bounds.reduce((sum, { logStart, end }) => sum + end - logStart, 0);
 }
 
 function whereToLook({ service, topic, broker, folder }: Stage): void {
@@ -39,7 +57,8 @@ function whereToLook({ service, topic, broker, folder }: Stage): void {
   ] as const) {
     console.log(`         ${url}${path}   ${what}`);
   }
-  console.log(`         dead letters: topic ${topic}.dlq at ${broker.brokers.join(",")}`);
+  console.log(`         dead letters: one so far, the poison record; to read it, in another terminal:`);
+  console.log(`           npm run topic -- read ${topic}.dlq --brokers ${broker.brokers.join(",")}`);
   console.log(`         log and data: ${folder}`);
   console.log("         Ctrl-C stops all of it.");
 }

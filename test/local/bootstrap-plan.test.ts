@@ -63,7 +63,7 @@ describe("tasks", () => {
   });
 
   test.each([undefined, "tests", "toString"])("there is no task %s", (name) => {
-    expect(planTask(name, [])).toMatch(/^unknown task .*test, soak, demo, broker, start$/);
+    expect(planTask(name, [])).toMatch(/^unknown task .*test, soak, demo, broker, topic, start$/);
   });
 });
 

@@ -40,7 +40,10 @@ const left = async () => (await readdir(folder)).filter((name) => name.startsWit
 test.each(["SIGHUP", "SIGTERM"] as const)(
   "%s after its terminal was closed: it ends in order and leaves nothing",
   async (signal) => {
-    await demoUntil(/Ctrl-C stops all of it/);
+    const lines = await demoUntil(/Ctrl-C stops all of it/);
+    expect(lines.join("\n")).toMatch(
+      /dead letters: one so far.*\n +npm run topic -- read articles-\w+\.dlq --brokers \S+:\d+/,
+    );
     expect(await left()).toHaveLength(1);
     child?.stdout.destroy();
     child?.stderr.destroy();
