@@ -8,7 +8,7 @@ import type { FramedMessage } from "./framing.ts";
 import { buildInputPlan } from "./input-plan.ts";
 import { InputReader } from "./input-reader.ts";
 import type { DecodingLimits } from "./limits.ts";
-import { descriptorInvalid } from "./proto-files.ts";
+import { descriptorInvalid } from "./proto/invalid.ts";
 import { buildSchema } from "./schema-build.ts";
 import type { MessageSchema, Schema } from "./schema.ts";
 import { UnknownFields } from "./unknown-fields.ts";

@@ -1,52 +1,198 @@
-import protobuf from "protobufjs";
 import type { ProtoFiles } from "../ports/decoder.ts";
-import {
-  checkFeatures,
-  descriptorInvalid,
-  editionOf,
-  featureOf,
-  nameOf,
-  parseProtoFiles,
-  resolveFeatures,
-} from "./proto-files.ts";
-import { ProtoScope } from "./proto-scope.ts";
+import { checkEnum, isClosed } from "./proto/check-enum.ts";
+import { checkField } from "./proto/check-field.ts";
+import { checkMessage, checkNumber, isExtensionNumber } from "./proto/check-message.ts";
+import { featuresOfFile, ownFeature, withOwn } from "./proto/features.ts";
+import type { Features } from "./proto/features.ts";
+import { loadProtoFiles } from "./proto/files.ts";
+import { descriptorInvalid } from "./proto/invalid.ts";
+import type { ProtoEnum, ProtoField, ProtoFile, ProtoMessage } from "./proto/model.ts";
+import { checkOptions, optionOf } from "./proto/options.ts";
+import { Symbols } from "./proto/symbols.ts";
+import type { ProtoType } from "./proto/symbols.ts";
 import { scalarType } from "./schema.ts";
 import type { EnumSchema, FieldSchema, MessageSchema, Schema, ValueSchema } from "./schema.ts";
 
 /**
- * Compiles .proto files into a schema: every message, enum and extension, names resolved, numbers checked.
- * @throws StreamsError `DESCRIPTOR_INVALID`: the detail names the file, type or field.
+ * Compiles .proto files into a schema: every message, enum and extension, names resolved, the rules of the protobuf
+ * language checked.
+ * @throws StreamsError `DESCRIPTOR_INVALID`: the detail names the file, and the line or the type and field.
  */
-export function buildSchema(files: ProtoFiles): Schema {
-  const root = parseProtoFiles(files);
-  const scope = new ProtoScope(root);
-  scope.check(root);
-  resolveFeatures(root);
-  const enums = new Map([...scope.enums()].map((found) => [nameOf(found), enumSchema(found)]));
-  const drafts = new Map<string, Draft>();
-  const types = new Map<string, protobuf.Type>();
-  for (const type of scope.messages()) {
-    drafts.set(nameOf(type), { fullName: nameOf(type), fields: [], byNumber: new Map() });
-    types.set(nameOf(type), type);
-  }
-  const builder = new FieldBuilder(scope, enums, drafts);
-  for (const type of types.values()) builder.addFields(type);
-  builder.addExtensions(root);
-  for (const draft of drafts.values()) finish(draft);
-  return {
-    message: (fullName) => drafts.get(fullName),
-    indexPath: (fullName) => indexPath(types.get(fullName)),
-    hasIndexPath: (fullName, path) => {
-      const file = types.get(fullName)?.filename;
-      return [...types.values()].some((type) => type.filename === file && indexPath(type).join(",") === path.join(","));
-    },
-  };
+export function buildSchema(sources: ProtoFiles): Schema {
+  const set = loadProtoFiles(sources);
+  const builder = new SchemaBuilder(set.files, new Symbols(set));
+  return builder.build();
 }
 
 /** A message while its fields are collected. Its identity stays, so that recursive types can refer to it. */
 interface Draft extends MessageSchema {
   fields: FieldSchema[];
   readonly byNumber: Map<number, FieldSchema>;
+}
+
+interface FileContext {
+  readonly level: string;
+  readonly features: Features;
+}
+
+class SchemaBuilder {
+  readonly #files: ReadonlyMap<string, ProtoFile>;
+  readonly #symbols: Symbols;
+  readonly #contexts: ReadonlyMap<string, FileContext>;
+  readonly #enums = new Map<string, EnumSchema>();
+  readonly #drafts = new Map<string, Draft>();
+  /** Indexes of each message within its file. */
+  readonly #places = new Map<string, { readonly file: string; readonly path: readonly number[] }>();
+
+  constructor(files: ReadonlyMap<string, ProtoFile>, symbols: Symbols) {
+    this.#files = files;
+    this.#symbols = symbols;
+    this.#contexts = new Map(
+      [...files.values()].map((file) => [file.path, { level: file.level, features: featuresOfFile(file) }]),
+    );
+  }
+
+  build(): Schema {
+    for (const file of this.#files.values()) {
+      this.#checkFile(file);
+      this.#place(file.messages, []);
+    }
+    for (const found of this.#symbols.enums()) this.#addEnum(found);
+    for (const { fullName } of this.#symbols.messages()) {
+      this.#drafts.set(fullName, { fullName, fields: [], byNumber: new Map() });
+    }
+    for (const message of this.#symbols.messages()) this.#addMessage(message);
+    for (const { extensions } of this.#files.values()) this.#addExtensions(extensions);
+    for (const { extensions } of this.#symbols.messages()) this.#addExtensions(extensions);
+    for (const draft of this.#drafts.values()) finish(draft);
+    return this.#schema();
+  }
+
+  #schema(): Schema {
+    const places = this.#places;
+    return {
+      message: (fullName) => this.#drafts.get(fullName),
+      indexPath: (fullName) => places.get(fullName)?.path ?? [],
+      hasIndexPath: (fullName, path) => {
+        const file = places.get(fullName)?.file;
+        return [...places.values()].some((place) => place.file === file && place.path.join(",") === path.join(","));
+      },
+    };
+  }
+
+  #context(file: string): FileContext {
+    const context = this.#contexts.get(file);
+    if (context === undefined) throw descriptorInvalid(`${file}: is not loaded`);
+    return context;
+  }
+
+  #checkFile(file: ProtoFile): void {
+    const { path, level, options } = file;
+    checkOptions({ file: path, fullName: "the file", options }, "file", level);
+    if (ownFeature(options, "field_presence") === "LEGACY_REQUIRED") {
+      throw descriptorInvalid(`${path}: not all fields of a file can be required`);
+    }
+    for (const service of file.services) {
+      checkOptions(service, "service", level);
+      for (const method of service.methods) {
+        checkOptions(method, "method", level);
+        for (const type of method.types) {
+          const found = this.#symbols.resolve(type, { ...method, scope: service.fullName });
+          if (found.is === "enum") throw descriptorInvalid(`${path}: ${method.fullName}: "${type}" is not a message`);
+        }
+      }
+    }
+  }
+
+  /** Groups are not counted, see {@link Schema.indexPath}. */
+  #place(messages: readonly ProtoMessage[], outer: readonly number[]): void {
+    let index = 0;
+    for (const { group, file, fullName, messages: nested } of messages) {
+      const path = [...outer, group ? -1 : index];
+      if (!group) index += 1;
+      this.#places.set(fullName, { file, path });
+      this.#place(nested, path);
+    }
+  }
+
+  #addEnum(source: ProtoEnum): void {
+    const { level, features } = this.#context(source.file);
+    checkEnum(source, features, level);
+    const names = new Map<number, string>();
+    for (const { name, number } of source.values) if (!names.has(number)) names.set(number, name);
+    this.#enums.set(source.fullName, {
+      fullName: source.fullName,
+      names,
+      numbers: new Map(source.values.map(({ name, number }) => [name, number])),
+      first: source.values[0]?.number ?? 0,
+      closed: isClosed(source, features),
+    });
+  }
+
+  #addMessage(message: ProtoMessage): void {
+    checkMessage(message, this.#context(message.file).level);
+    for (const field of message.fields) this.#add(message.fullName, this.#field(field, undefined));
+  }
+
+  #addExtensions(extensions: readonly ProtoField[]): void {
+    for (const extension of extensions) {
+      const { file, fullName, extendee = "", number } = extension;
+      const place = `${file}: ${fullName} = ${number}`;
+      const extended = this.#symbols.resolve(extendee, extension);
+      if (extended.is !== "message") throw descriptorInvalid(`${place}: "${extendee}" is not a message`);
+      checkNumber(extension);
+      if (!isExtensionNumber(extended.of, number)) {
+        throw descriptorInvalid(`${place}: ${extended.of.fullName} leaves no such number to extensions`);
+      }
+      const option = /^google\.protobuf\.\w+Options$/.test(extended.of.fullName);
+      if (this.#context(file).level === "proto3" && !option) {
+        throw descriptorInvalid(`${place}: proto3 can only extend the messages of options`);
+      }
+      const other = this.#drafts.get(extended.of.fullName)?.byNumber.get(number);
+      if (other !== undefined) throw descriptorInvalid(`${place}: the number is already taken by "${other.name}"`);
+      this.#add(extended.of.fullName, this.#field(extension, `[${fullName}]`));
+    }
+  }
+
+  #add(message: string, field: FieldSchema): void {
+    const draft = this.#drafts.get(message);
+    draft?.byNumber.set(field.number, field);
+    draft?.fields.push(field);
+  }
+
+  #field(source: ProtoField, extension: string | undefined): FieldSchema {
+    const { level, features: base } = this.#context(source.file);
+    const features = withOwn(base, source.options);
+    const scalar = scalarType(source.type);
+    const type = scalar === undefined ? this.#symbols.resolve(source.type, source) : undefined;
+    const typeFeatures = type === undefined ? features : this.#context(type.of.file).features;
+    checkField(source, { level, features, type, typeFeatures });
+    const value =
+      scalar === undefined ? this.#value(source, type, features) : ({ is: "scalar", type: scalar } as const);
+    const repeated = source.label === "repeated";
+    const single = !repeated && source.mapKey === undefined;
+    const explicit = source.oneof !== undefined || source.label === "optional" || features.presence !== "IMPLICIT";
+    return {
+      number: source.number,
+      name: extension ?? source.name,
+      jsonName: extension ?? jsonNameOf(source),
+      value,
+      repeated,
+      mapKey: source.mapKey === undefined ? undefined : scalarType(source.mapKey),
+      presence: single && (value.is === "message" || extension !== undefined || explicit),
+      required: single && (source.label === "required" || features.presence === "LEGACY_REQUIRED"),
+      oneof: source.oneof,
+    };
+  }
+
+  #value(source: ProtoField, type: ProtoType | undefined, features: Features): ValueSchema {
+    const found = type?.is === "enum" ? this.#enums.get(type.of.fullName) : undefined;
+    if (found !== undefined) return { is: "enum", type: "enum", enum: found };
+    const message = type === undefined ? undefined : this.#drafts.get(type.of.fullName);
+    if (message === undefined) throw descriptorInvalid(`${source.file}: ${source.fullName}: "${source.type}" is lost`);
+    // The entries of a map and their values always come with their length.
+    return { is: "message", message, delimited: source.group || (features.delimited && source.mapKey === undefined) };
+  }
 }
 
 function finish(draft: Draft): void {
@@ -63,163 +209,17 @@ function finish(draft: Draft): void {
   }
 }
 
-function enumSchema(source: protobuf.Enum): EnumSchema {
-  checkFeatures(source);
-  const numbers = new Map(Object.entries(source.values));
-  const names = new Map<number, string>();
-  for (const [name, number] of numbers) {
-    if (!Number.isInteger(number) || number < -0x8000_0000 || number > 0x7fff_ffff) {
-      throw descriptorInvalid(`${nameOf(source)}.${name}: ${number} is not a 32-bit number`);
-    }
-    if (!names.has(number)) names.set(number, name);
-  }
-  const [first] = numbers.values();
-  if (first === undefined) throw descriptorInvalid(`${nameOf(source)}: an enum needs a value`);
-  const edition = editionOf(source);
-  const closed = edition === "proto2" || (edition !== "proto3" && featureOf(source, "enum_type") === "CLOSED");
-  if (!closed && first !== 0) throw descriptorInvalid(`${nameOf(source)}: the first value of an open enum must be 0`);
-  return { fullName: nameOf(source), names, numbers, first, closed };
-}
-
-const MAX_FIELD_NUMBER = 0x1fff_ffff;
-const RESERVED_FIRST = 19_000;
-const RESERVED_LAST = 19_999;
-
-class FieldBuilder {
-  readonly #scope: ProtoScope;
-  readonly #enums: ReadonlyMap<string, EnumSchema>;
-  readonly #drafts: ReadonlyMap<string, Draft>;
-
-  constructor(scope: ProtoScope, enums: ReadonlyMap<string, EnumSchema>, drafts: ReadonlyMap<string, Draft>) {
-    this.#scope = scope;
-    this.#enums = enums;
-    this.#drafts = drafts;
-  }
-
-  /** Adds a type's own fields; protobufjs' copies of extensions are left to {@link addExtensions}. */
-  addFields(type: protobuf.Type): void {
-    checkFeatures(type);
-    const oneofs = type.oneofsArray.filter((oneof) => !oneof.isProto3Optional);
-    for (const field of type.fieldsArray) {
-      if (field.declaringField !== null) continue;
-      const oneof = field.partOf === null ? -1 : oneofs.indexOf(field.partOf);
-      this.#add(nameOf(type), field, this.#field(field, undefined, oneof < 0 ? undefined : oneof));
-    }
-  }
-
-  /** Adds every extension field beneath `namespace` to the message that it extends. */
-  addExtensions(namespace: protobuf.NamespaceBase): void {
-    for (const nested of namespace.nestedArray) {
-      if (nested instanceof protobuf.Field && nested.extend !== undefined) {
-        const extended = this.#scope.resolve(nested.extend, nested);
-        this.#add(nameOf(extended), nested, this.#field(nested, extensionName(nested, this.#scope), undefined));
-      } else if (nested instanceof protobuf.Namespace || nested instanceof protobuf.Type) {
-        this.addExtensions(nested);
-      }
-    }
-  }
-
-  #add(message: string, source: protobuf.Field, field: FieldSchema): void {
-    const draft = this.#drafts.get(message);
-    const at = `${nameOf(source)} = ${field.number}`;
-    if (draft === undefined) throw descriptorInvalid(`${at}: "${message}" is not a message`);
-    const { number } = field;
-    if (!Number.isInteger(number) || number < 1 || number > MAX_FIELD_NUMBER) {
-      throw descriptorInvalid(`${at}: the number must be from 1 to ${MAX_FIELD_NUMBER}`);
-    }
-    if (number >= RESERVED_FIRST && number <= RESERVED_LAST) {
-      throw descriptorInvalid(`${at}: numbers ${RESERVED_FIRST} to ${RESERVED_LAST} are reserved by protobuf`);
-    }
-    const other = draft.byNumber.get(number);
-    if (other !== undefined) throw descriptorInvalid(`${at}: the number is already taken by "${other.name}"`);
-    draft.byNumber.set(number, field);
-    draft.fields.push(field);
-  }
-
-  #field(source: protobuf.Field, extension: string | undefined, oneof: number | undefined): FieldSchema {
-    checkFeatures(source);
-    const value = this.#value(source);
-    const name = extension ?? declaredName(source, value);
-    const repeated = source.repeated || source.map;
-    const required = source.required && !repeated;
-    return {
-      number: source.id,
-      name,
-      jsonName: extension ?? jsonNameOf(source, name),
-      value,
-      repeated: source.repeated,
-      mapKey: source instanceof protobuf.MapField ? scalarType(source.keyType) : undefined,
-      presence: !repeated && (value.is === "message" || extension !== undefined || hasPresence(source)),
-      required,
-      oneof,
-    };
-  }
-
-  #value(source: protobuf.Field): ValueSchema {
-    const scalar = scalarType(source.type);
-    if (scalar !== undefined) return { is: "scalar", type: scalar };
-    const target = this.#scope.resolve(source.type, source);
-    const name = nameOf(target);
-    const found = this.#enums.get(name);
-    if (found !== undefined) return { is: "enum", type: "enum", enum: found };
-    const message = this.#drafts.get(name);
-    if (message === undefined) throw descriptorInvalid(`${nameOf(source)}: no such type "${source.type}"`);
-    return { is: "message", message, delimited: isDelimited(source, target) };
-  }
-}
-
-function hasPresence(field: protobuf.Field): boolean {
-  if (field.partOf !== null) return true;
-  const edition = editionOf(field);
-  if (edition === "proto2" || edition === "proto3") return edition === "proto2";
-  return featureOf(field, "field_presence") !== "IMPLICIT";
-}
-
-/** The field that a `group` statement declares beside its type. */
-function isLegacyGroup(field: protobuf.Field, target: protobuf.ReflectionObject): boolean {
-  if (!(target instanceof protobuf.Type) || Reflect.get(target, "group") !== true) return false;
-  const lowerFirst = target.name.slice(0, 1).toLowerCase() + target.name.slice(1);
-  return field.parent === target.parent && field.name === lowerFirst;
-}
-
-function isDelimited(field: protobuf.Field, target: protobuf.ReflectionObject): boolean {
-  const edition = editionOf(field);
-  if (edition === "proto2" || edition === "proto3") return isLegacyGroup(field, target);
-  return !field.map && featureOf(field, "message_encoding") === "DELIMITED";
-}
-
-/** A group's field is named like its type in lower case (protobuf language, groups). */
-function declaredName(field: protobuf.Field, value: ValueSchema): string {
-  const legacyGroup = value.is === "message" && value.delimited && ["proto2", "proto3"].includes(editionOf(field));
-  return legacyGroup ? field.name.toLowerCase() : field.name;
-}
-
-function extensionName(field: protobuf.Field, scope: ProtoScope): string {
-  const legacyGroup = scalarType(field.type) === undefined && isLegacyGroup(field, scope.resolve(field.type, field));
-  const parent = field.parent === null ? "" : nameOf(field.parent);
-  return `[${parent === "" ? "" : `${parent}.`}${legacyGroup ? field.name.toLowerCase() : field.name}]`;
-}
-
-function jsonNameOf(field: protobuf.Field, name: string): string {
-  const declared: unknown = field.options?.["json_name"];
+function jsonNameOf({ file, fullName, name, options }: ProtoField): string {
+  const declared = optionOf(options, "json_name");
   if (declared === undefined) return lowerCamel(name);
-  if (typeof declared !== "string" || declared === "" || declared === "@type" || /^\[|\0/.test(declared)) {
-    throw descriptorInvalid(`${nameOf(field)}: the json_name cannot be used`);
+  const { is, text } = declared;
+  if (is !== "text" || text === "" || text === "@type" || text === "__proto__" || /^\[|[\0\ufffd]/.test(text)) {
+    throw descriptorInvalid(`${file}: ${fullName}: the json_name cannot be used`);
   }
-  return declared;
+  return text;
 }
 
 /** Default JSON name (protobuf language, json_name): underscores go, and what follows one is upper case. */
 function lowerCamel(name: string): string {
   return name.replace(/_+(.?)/g, (_, next: string) => next.toUpperCase());
-}
-
-function indexPath(type: protobuf.Type | undefined): readonly number[] {
-  if (type === undefined || type.parent === null) return [];
-  const siblings = type.parent.nestedArray.filter(
-    (nested): nested is protobuf.Type =>
-      nested instanceof protobuf.Type && Reflect.get(nested, "group") !== true && nested.filename === type.filename,
-  );
-  const outer = type.parent instanceof protobuf.Type ? indexPath(type.parent) : [];
-  return [...outer, siblings.indexOf(type)];
 }

@@ -56,6 +56,9 @@ function isScalar(name: string): name is Exclude<ScalarType, "enum"> {
   return name !== "enum" && Object.hasOwn(WIRE_TYPE_OF, name);
 }
 
+/** Largest field number of protobuf. */
+export const MAX_FIELD_NUMBER = 0x1fff_ffff;
+
 export interface EnumSchema {
   /** Without a leading dot. */
   readonly fullName: string;

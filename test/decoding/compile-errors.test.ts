@@ -26,9 +26,17 @@ describe("descriptors", () => {
     ["missing message", `${P3} message N {}`, 'there is no message "t.M" in the files'],
     ["missing type", `${P3} message M { b.Id id = 1; }`, 't.proto: t.M.id: no such type "b.Id"'],
     ["an enum asked for", `${P3} enum M { A = 0; }`, 'there is no message "t.M" in the files'],
-    ["not a proto file", `${P3} message M { string = 1; }`, "t.proto: illegal"],
-    ["unfinished", `${P3} message M {`, "t.proto: illegal"],
-    ["unfinished text", `${P3} message M { string a = 1 [json_name = "x]; }`, "t.proto: illegal"],
+    [
+      "not a proto file",
+      `${P3} message M {\n string = 1; }`,
+      't.proto: line 2: expected the name of a field instead of "="',
+    ],
+    ["unfinished", `${P3} message M {`, "t.proto: line 1: expected the type of a field instead of the end of the file"],
+    [
+      "unfinished text",
+      `${P3} message M { string a = 1 [json_name = "x]; }`,
+      "t.proto: line 1: a string is not closed",
+    ],
     ["field name __proto__", `${P3} message M { string __proto__ = 1; string constructor = 2; }`, '"__proto__"'],
     ["enum value __proto__", `${P3} message M {} enum E { __proto__ = 0; }`, '"__proto__"'],
     ["package __proto__", `syntax = "proto3"; package a.__proto__; message M {}`, '"__proto__"'],
@@ -47,7 +55,7 @@ describe("descriptors", () => {
     ["number 0", `${P3} message M { int32 a = 0; }`, "the number must be from 1"],
     ["number 2^29", `${P3} message M { int32 a = 536870912; }`, "the number must be from 1"],
     ["number of protobuf's own range", `${P3} message M { int32 a = 19000; }`, "reserved by protobuf"],
-    ["number twice", `${P3} message M { int32 a = 1; int32 b = 1; }`, "duplicate id 1"],
+    ["number twice", `${P3} message M { int32 a = 1; int32 b = 1; }`, 't.M: "a" and "b" have the same number 1'],
     ["reserved number", `${P3} message M { reserved 1; int32 a = 1; }`, "reserved"],
     [
       "extension number twice",
@@ -74,8 +82,8 @@ describe("descriptors", () => {
       "field_presence = MAYBE",
     ],
     ["feature of the file", `edition = "2023"; option features.made_up = YES; package t; message M {}`, "made_up"],
-    ["map key", `${P3} message M { map<double, int32> m = 1; }`, "illegal type 'double'"],
-    ["nested too deep", `${P3} message M ${"{ message M ".repeat(50)}{}${"}".repeat(50)}`, "max depth"],
+    ["map key", `${P3} message M { map<double, int32> m = 1; }`, "t.M.m: a map cannot have keys of type double"],
+    ["nested too deep", `${P3} message M ${"{ message M ".repeat(50)}{}${"}".repeat(50)}`, "nested more than 32 deep"],
   ])("%s", (_, source, detail) => {
     const result = outcome(() => compile(source, "t.M", {}));
     expect(result).toMatch(/^DESCRIPTOR_INVALID: /);

@@ -150,9 +150,9 @@ describe("proto2", () => {
   const P = `package t; message P {
     required string v = 1; optional int32 d = 2 [default = 41]; optional C c = 3; repeated C cs = 4;
     optional group MyGroup = 5 { optional int32 x = 1; } repeated group Rep = 6 { optional int32 y = 1; }
-    map<string, C> mc = 7; oneof o { C oc = 8; int32 oi = 9; } repeated int32 nums = 10; optional P p = 11;
+    map<string, D> mc = 7; oneof o { C oc = 8; int32 oi = 9; } repeated int32 nums = 10; optional P p = 11;
     extensions 100 to 200; }
-    enum C { A = 1; B = 2; }
+    enum C { A = 1; B = 2; } enum D { Z = 0; Y = 2; }
     extend P { optional int32 ext = 100; repeated group Grp = 101 { optional int32 z = 1; } }
     message Scope { extend P { optional string inner = 102; } }`;
   const decoder = compile(P, "t.P", {}, { body: "json" });
@@ -165,8 +165,8 @@ describe("proto2", () => {
     ["closed enum", "0a00 1801 1863", '{"v":"","c":"A"}'],
     ["closed enum in a list", "0a00 2001 2063 2002", '{"v":"","cs":["A","B"]}'],
     ["closed enum in a packed list", "0a00 2203016302", '{"v":"","cs":["A","B"]}'],
-    ["closed enum in a map", "0a00 3a050a01611002 3a050a01621063", '{"v":"","mc":{"a":"B"}}'],
-    ["closed enum in a map, no value", "0a00 3a030a0161", '{"v":"","mc":{"a":"A"}}'],
+    ["closed enum in a map", "0a00 3a050a01611002 3a050a01621063", '{"v":"","mc":{"a":"Y"}}'],
+    ["closed enum in a map, no value", "0a00 3a030a0161", '{"v":"","mc":{"a":"Z"}}'],
     ["closed enum in a oneof", "0a00 4805 4063", '{"v":"","oi":5}'],
     ["group", "0a00 2b08072c", '{"v":"","mygroup":{"x":7}}'],
     ["groups", "0a00 3308013434".replace("3434", "34 33 34"), '{"v":"","rep":[{"y":1},{}]}'],

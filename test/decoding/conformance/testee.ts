@@ -36,7 +36,8 @@ function decoderFor(message: string): RecordDecoder | undefined {
 /** Each package stands in one file; a package that is in none (an unstable edition) is not supported. */
 function compile(message: string): RecordDecoder | undefined {
   for (const path of FILES) {
-    const source = readFileSync(join(include, path), "utf8");
+    // Message sets are refused at registration; without the option the rest of the file is still told.
+    const source = readFileSync(join(include, path), "utf8").replace("option message_set_wire_format = true;", "");
     const declared = /^package ([\w.]+);/m.exec(source)?.[1] ?? "";
     if (message.slice(0, message.lastIndexOf(".")) !== declared) continue;
     const descriptor = { subject: "conformance", version: 1, files: { [path]: source } };
