@@ -14,8 +14,13 @@ export const PartitionLag = Closed({
   measuredAt: Time,
 });
 
+const UnknownLag = Closed(
+  { source: Text("Name of the source."), cause: Text("Why, as a stable word."), measuredAt: Time },
+  { description: "A source of which not even the partitions are known; `measuredAt` is the last attempt." },
+);
+
 export const Lag = Closed(
-  { measuredAt: Time, partitions: Type.Array(PartitionLag) },
+  { measuredAt: Time, partitions: Type.Array(PartitionLag), unknown: Type.Array(UnknownLag) },
   {
     description:
       "Per partition: records behind (offsets, so an upper bound where the log has holes), age of the oldest unprocessed record, and seconds until retention reaches it.",

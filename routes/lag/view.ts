@@ -16,5 +16,6 @@ export function lagBody(lag: LagView): Static<typeof Lag> {
       basis,
       measuredAt: timeText(measuredAt),
     })),
+    unknown: lag.unknown.map(({ source, cause, measuredAt }) => ({ source, cause, measuredAt: timeText(measuredAt) })),
   };
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { PARTITION_STATES } from "../../src/ports/control-plane.ts";
-import { Closed, Words } from "../schema/closed.ts";
+import { PARTITION_STATES, SOURCE_VIEW_STATES } from "../../src/ports/control-plane.ts";
+import { Closed, KeyedBy, Words } from "../schema/closed.ts";
 import { Count, OffsetText, PartitionNumber, Text, Time } from "../schema/values.ts";
 
 const Desired = Words(["running", "paused"], "What an operator asked for.");
@@ -8,6 +8,12 @@ const Desired = Words(["running", "paused"], "What an operator asked for.");
 const PartitionCounts = Closed(
   Object.fromEntries(PARTITION_STATES.map((state) => [state, Count(`Partitions that are ${state}.`)])),
   { description: "How many partitions are in each state." },
+);
+
+const CountsByCode = KeyedBy<number>(
+  "^[A-Z][A-Z0-9_]{0,63}$",
+  Count("Letters."),
+  "Confirmed dead letters by the code of their fault, since this process began.",
 );
 
 export const Source = Closed({
@@ -18,8 +24,8 @@ export const Source = Closed({
   namespace: Text("Target that it writes to."),
   desired: Desired,
   observed: Words(
-    ["starting", "running", "degraded", "holding", "stopped", "paused", "failed", "draining"],
-    "`degraded`: some partitions are stopped or hold; `failed`: the consumer has ended.",
+    SOURCE_VIEW_STATES,
+    "`degraded`: some partitions are stopped; `backing-off`: the consumer ended and another is built, without end.",
   ),
   since: Time,
   reason: Type.Optional(Text("Why, for people.")),
@@ -43,6 +49,7 @@ export const Source = Closed({
     },
     { description: "What this process has done since it began." },
   ),
+  deadLetters: CountsByCode,
   recentErrors: Type.Array(
     Closed(
       {
@@ -88,6 +95,12 @@ export const Partition = Closed({
   since: Time,
   reason: Type.Optional(Text("Why, for people.")),
   committed: Type.Optional(OffsetText),
+  committedFrom: Type.Optional(
+    Closed(
+      { basis: Words(["group", "copy"], "The consumer group, or the KV plane's copy."), at: Time },
+      { description: "Of a partition that this instance does not run: where `committed` was read, and when." },
+    ),
+  ),
   watermark: Type.Optional(OffsetText),
   position: Type.Optional(OffsetText),
   logStart: Type.Optional(OffsetText),

@@ -44,6 +44,7 @@ export function sourceBody(view: SourceView): SourceBody {
     }),
     partitions: { ...partitions },
     totals: { ...view.totals },
+    deadLetters: { ...view.deadLetters },
     recentErrors: view.recentErrors.map(({ at, firstAt, count, code, text }) => ({
       at: timeText(at),
       firstAt: timeText(firstAt),
@@ -65,6 +66,7 @@ export function partitionBody(view: PartitionView): PartitionBody {
     since: timeText(since),
     reason,
     committed: offsetText(view.committed),
+    committedFrom: view.committedFrom === undefined ? undefined : fromBody(view.committedFrom),
     watermark: offsetText(view.watermark),
     position: offsetText(view.position),
     logStart: offsetText(view.logStart),
@@ -81,6 +83,10 @@ export function partitionBody(view: PartitionView): PartitionBody {
       folded: counts.folded,
     },
   });
+}
+
+function fromBody({ basis, at }: NonNullable<PartitionView["committedFrom"]>) {
+  return { basis, at: timeText(at) };
 }
 
 function oldestBody(oldest: PartitionView["oldestUnacknowledged"]): PartitionBody["oldestUnacknowledged"] {

@@ -108,6 +108,7 @@ export const recordNames = {
   binding: (source: string) => `bindings/${source}`,
   start: (source: string, partition: number) => `starts/${source}/${partition}`,
   stop: (source: string, partition: number) => `stops/${source}/${partition}`,
+  stops: (source: string) => `stops/${source}/`,
   ledger: (source: string, partition: number) => `ledgers/${source}/${partition}`,
   member: (source: string) => `members/${source}`,
   subject: (subject: string) => `descriptors/${subject}`,

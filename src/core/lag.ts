@@ -14,6 +14,8 @@ export interface LagInputs {
   /** Broker timestamp of the oldest record in flight; undefined when nothing is in flight or it has none. */
   readonly oldestInFlightMs: number | undefined;
   readonly nowMs: number;
+  /** Why neither the position nor the committed offset can be trusted, as a stable word; undefined when they can. */
+  readonly doubt?: string | undefined;
 }
 
 /** Lag of one partition, in records and seconds, and what it was counted from. */
@@ -24,13 +26,14 @@ export interface Lag {
 }
 
 /** Lag of one partition. Never negative: an end below what was applied is another log, so the number is unknown. */
-export function lagOf({ standing, end, oldestInFlightMs, nowMs }: LagInputs): Lag {
-  const basis = standing?.basis ?? "none";
+export function lagOf({ standing, end, oldestInFlightMs, nowMs, doubt }: LagInputs): Lag {
+  const basis = doubt === undefined ? (standing?.basis ?? "none") : "none";
   const unknown = (cause: string): Lag => ({
     records: { known: false, cause },
     seconds: { known: false, cause },
     basis,
   });
+  if (doubt !== undefined) return unknown(doubt);
   if (!end.known) return unknown(end.cause);
   if (standing === undefined) return unknown("never-committed");
   if (end.offset < standing.at) return unknown("end-below-position");

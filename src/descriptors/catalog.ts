@@ -27,20 +27,24 @@ export class DescriptorCatalog {
   }
 
   /**
-   * Registers what ships with the build: a subject's first version, or a further one when the build's content is not the
-   * latest. Never activates anything: a source keeps the version that its definition names. @throws KvFault
+   * Registers what ships with the build: a subject's first version, or a further one when no version has the build's
+   * content. Two builds that take turns register one version each. Never activates anything: a source keeps the version that its definition names. @throws KvFault
    */
   async seed(builtins: readonly BuiltinDescriptor[]): Promise<void> {
     for (const builtin of builtins) {
       const digest = digestOf(builtin.files);
       const latest = await this.latest(builtin.subject);
-      if (latest > 0) {
-        const name = recordNames.descriptor(builtin.subject, latest);
-        const present = await readRecord(this.#control, name, DescriptorRecord);
-        if (present?.value.digest === digest) continue;
-      }
-      await this.#register(builtin, digest, latest + 1);
+      if (!(await this.#has(builtin.subject, latest, digest))) await this.#register(builtin, digest, latest + 1);
     }
+  }
+
+  /** Whether a version up to `latest` has this content; the newest is the likeliest. */
+  async #has(subject: string, latest: number, digest: string): Promise<boolean> {
+    for (let version = latest; version >= 1; version -= 1) {
+      const present = await readRecord(this.#control, recordNames.descriptor(subject, version), DescriptorRecord);
+      if (present?.value.digest === digest) return true;
+    }
+    return false;
   }
 
   /**

@@ -6,7 +6,7 @@ import { SourceFault, type SourceFaultCode } from "../ports/record-source.ts";
 
 /** What an error means for whoever met it. Total over every `unknown`. */
 export type Consequence =
-  /** A store or broker fault: wait and try again, nothing is lost (I11). */
+  /** A store or broker fault, or a build that lacks something: wait and try again, nothing is lost (I11). */
   | { readonly consequence: "hold"; readonly cause: Cause }
   /** A promise of ours is broken, or something nobody foresaw: the partition stops (I16). */
   | { readonly consequence: "stop"; readonly detail: string };
@@ -17,7 +17,10 @@ export function consequenceOf(error: unknown): Consequence {
     return { consequence: "hold", cause: { code: brokerCode(error.code), text: error.message } };
   }
   if (error instanceof InvariantViolation) return { consequence: "stop", detail: error.message };
-  if (error instanceof StreamsError) return { consequence: "stop", detail: `${error.code}: ${error.message}` };
+  if (error instanceof StreamsError) {
+    // Only a revision can fail in this way: what was good under another build does not compile under this one.
+    return { consequence: "hold", cause: { code: "REVISION_UNUSABLE", text: `${error.code}: ${error.message}` } };
+  }
   return { consequence: "stop", detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
 }
 

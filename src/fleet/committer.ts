@@ -2,6 +2,7 @@ import type { Offset } from "../core/offset.ts";
 import { copyKey } from "../core/keys.ts";
 import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { encodeCopy } from "../core/partition/copy.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { CellAddress, CellWrite, KvPlane } from "../ports/kv-plane.ts";
 import type { RecordSource } from "../ports/record-source.ts";
 import { brokerCode, consequenceOf } from "./cause.ts";
@@ -32,10 +33,13 @@ export class Committer {
   readonly #source: RecordSource;
   readonly #plane: KvPlane;
   readonly #errors: RecentErrors;
+  readonly #clock: Clock;
   #round: Promise<void> | undefined;
   #held: ReadonlyMap<number, Offset | undefined> = new Map();
+  #heldAt = 0;
 
-  constructor(source: RecordSource, plane: KvPlane, errors: RecentErrors) {
+  constructor(source: RecordSource, plane: KvPlane, errors: RecentErrors, clock: Clock) {
+    this.#clock = clock;
     this.#source = source;
     this.#plane = plane;
     this.#errors = errors;
@@ -44,6 +48,11 @@ export class Committer {
   /** What the group had committed when it was last read back, partitions of other members included. */
   get held(): ReadonlyMap<number, Offset | undefined> {
     return this.#held;
+  }
+
+  /** When that reading began; 0 before the first. */
+  get heldAt(): number {
+    return this.#heldAt;
   }
 
   /** Runs a round, or joins the one under way. Never rejects: failures are noted, and the next round repeats the work. */
@@ -67,8 +76,10 @@ export class Committer {
 
   async #readBack(view: CommitView, runners: readonly PartitionRunner[]): Promise<void> {
     const decided = runners.filter((runner) => runner.state.watermark !== undefined);
+    const readAt = this.#clock.now();
     const held = await this.#source.committed();
     this.#held = held;
+    this.#heldAt = readAt;
     if (decided.length === 0) return;
     const copies = await this.#plane.restore(decided.map((runner) => addressOf(view.source, runner)));
     decided.forEach((runner, index) => {

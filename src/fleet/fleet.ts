@@ -1,4 +1,5 @@
 import type { SourceSeed } from "../config/types.ts";
+import { Repeats } from "../core/repeats.ts";
 import type { SourceDefinition } from "../core/source.ts";
 import type { BuiltinDescriptor, DescriptorCatalog } from "../descriptors/catalog.ts";
 import type { DefinitionStore, InForce } from "../definitions/definition-store.ts";
@@ -15,8 +16,11 @@ export interface FleetParts {
   readonly catalog: DescriptorCatalog;
   readonly builtins: readonly BuiltinDescriptor[];
   readonly seeds: readonly SourceSeed[];
-  /** Builds a source's service; starts nothing. @throws KvFault */
-  readonly open: (inForce: InForce) => Promise<SourceService>;
+  /**
+   * Builds a source's service; starts nothing. `before`: the one that ran it until now; what it counted goes on.
+   * @throws KvFault
+   */
+  readonly open: (inForce: InForce, before: SourceService | undefined) => Promise<SourceService>;
   readonly backoff: BackoffLimits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,6 +35,7 @@ export class Fleet {
   readonly #inForce = new Map<string, InForce>();
   /** The last change of each source's definition that is under way; never rejects. */
   readonly #changes = new Map<string, Promise<void>>();
+  readonly #repeats = new Repeats();
   #phase: FleetPhase = "starting";
 
   constructor(parts: FleetParts) {
@@ -164,7 +169,7 @@ export class Fleet {
   }
 
   async #open(inForce: InForce): Promise<void> {
-    const service = await this.#parts.open(inForce);
+    const service = await this.#parts.open(inForce, this.#services.get(inForce.definition.name));
     if (this.#phase === "draining") return;
     this.#services.set(inForce.definition.name, service);
     service.start();
@@ -182,9 +187,12 @@ export class Fleet {
         return await task();
       } catch (error) {
         if (!(error instanceof KvFault) || error.code === "KV_CLOSED") throw error;
-        this.#parts.logger.warn({ code: error.code, attempt }, `definitions are not loaded yet: ${error.message}`);
+        const { clock, logger } = this.#parts;
+        const line = { code: error.code, attempt };
+        if (this.#repeats.note(error.code, clock.monotonic()) !== undefined)
+          logger.warn(line, `definitions are not loaded yet: ${error.message}`);
         await new Promise<void>((resolve) => {
-          this.#parts.clock.after(backoffMs(attempt, this.#parts.backoff), resolve);
+          clock.after(backoffMs(attempt, this.#parts.backoff), resolve);
         });
       }
     }

@@ -5,31 +5,27 @@ import { reachOf } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
 import type { Stop } from "../core/partition/stop.ts";
+import type { DeadLetter } from "../ports/dead-letters.ts";
 import { backoffMs } from "./backoff.ts";
 import type { BatchWork } from "./batch-work.ts";
 import { consequenceOf } from "./cause.ts";
+import type { PartitionFacts } from "./facts.ts";
 import { PartitionStore, type UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
-
-/** What the runner has done since it was assigned. */
-export interface RunnerCounts {
-  delivered: number;
-  written: number;
-  deadLettered: number;
-  folded: number;
-}
+import type { RunnerCounts } from "./source-tally.ts";
 
 /** The runner as its effects see it. */
 export interface EffectHost {
   readonly partition: number;
   readonly topicEpoch: number;
-  readonly counts: RunnerCounts;
   readonly state: PartitionState;
   readonly since: number;
   /** Whether the partition stopped with its whole source, before anything was known of it: that holds for every owner. */
   readonly sourceWide: boolean;
   readonly work: ReadonlyMap<number, BatchWork>;
   dispatch(event: PartitionEvent): void;
+  /** Counts what was done, for the partition and for the source. */
+  count(name: keyof RunnerCounts, count: number): void;
   /** The stop was read from the store: it began then. */
   stoppedSince(since: number): void;
   forget(seqs: readonly number[]): void;
@@ -90,6 +86,8 @@ export class PartitionEffects {
   async gather(): Promise<void> {
     try {
       const facts = await this.#context.facts.read(this.#host.partition, this.#host.topicEpoch);
+      // A revision that this build cannot compile is waited for here, before anything is decided: another build heals it.
+      if (facts.stop === undefined) await this.#loadRevisions(facts);
       const { startRecord } = facts.start;
       if (startRecord !== undefined && !startRecord.settled) this.#unsettledStart = startRecord.from;
       const stop = facts.stop ?? this.#pendingStop(facts.start.copy?.watermark ?? 0);
@@ -99,6 +97,15 @@ export class PartitionEffects {
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
     }
+  }
+
+  /** @throws StreamsError when one does not compile with this build; KvFault */
+  async #loadRevisions({ ledger, start: { committed, copy, startRecord } }: PartitionFacts): Promise<void> {
+    const known = [committed, copy?.watermark, startRecord?.from].filter((offset) => offset !== undefined);
+    const lowest = known.length === 0 ? 0 : Math.min(...known);
+    const needed = ledger.rows.filter((row) => row.until === null || row.until > lowest).map((row) => row.revision);
+    const { verdicts, inForce } = this.#context;
+    await verdicts.load([...needed, inForce.revision]);
   }
 
   /** A commit was confirmed: a start record that decided until now no longer does. */
@@ -156,14 +163,24 @@ export class PartitionEffects {
         this.#host.dispatch({ event: "poison", seq, offset, detail: `offset ${offset}: ${fault.code}: ${fault.text}` });
       }
       await work.settle(folded);
-      this.#host.counts.written += folded.writes.length;
-      this.#host.counts.deadLettered += folded.letters.length;
-      this.#host.counts.folded += folded.superseded;
+      this.#host.count("written", folded.writes.length);
+      this.#host.count("folded", folded.superseded);
+      this.#confirmed(folded.letters);
       this.#host.dispatch({ event: "acknowledged", seq, fingerprint: folded.fingerprint });
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "write-failed", seq, cause }));
     } finally {
       this.#busy -= 1;
+    }
+  }
+
+  /** A dead letter leaves a trace on this side, too: where it was and why, nothing of what it held. */
+  #confirmed(letters: readonly DeadLetter[]): void {
+    const { tally, errors } = this.#context;
+    this.#host.count("deadLettered", letters.length);
+    for (const { partition, offset, fault } of letters) {
+      tally.letter(fault.code);
+      errors.note({ code: fault.code, text: `dead letter: ${fault.text}`, partition, last: `offset ${offset}` });
     }
   }
 

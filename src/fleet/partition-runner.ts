@@ -14,8 +14,9 @@ import type { RecordBatch } from "../ports/record-batch.ts";
 import type { BoundsAnswer, FetchFault } from "../ports/record-source.ts";
 import { BatchWork } from "./batch-work.ts";
 import { recognise } from "./fold.ts";
-import { type EffectHost, PartitionEffects, type RunnerCounts } from "./partition-effects.ts";
+import { type EffectHost, PartitionEffects } from "./partition-effects.ts";
 import type { RunnerContext } from "./runner-context.ts";
+import { noCounts, type RunnerCounts } from "./source-tally.ts";
 
 /**
  * The one owner of one assigned partition: feeds the partition machine and carries out its effects. Lives for one
@@ -24,7 +25,7 @@ import type { RunnerContext } from "./runner-context.ts";
 export class PartitionRunner implements EffectHost {
   readonly partition: number;
   readonly topicEpoch: number;
-  readonly counts: RunnerCounts = { delivered: 0, written: 0, deadLettered: 0, folded: 0 };
+  readonly counts = noCounts();
   readonly #context: RunnerContext;
   readonly #effects: PartitionEffects;
   readonly work = new Map<number, BatchWork>();
@@ -52,6 +53,11 @@ export class PartitionRunner implements EffectHost {
 
   stoppedSince(since: number): void {
     this.#since = since;
+  }
+
+  count(name: keyof RunnerCounts, count: number): void {
+    this.counts[name] += count;
+    this.#context.tally.add(name, count);
   }
 
   /** Whether anything is being written or published now. */
@@ -94,13 +100,13 @@ export class PartitionRunner implements EffectHost {
       },
     });
     if (!this.#state.inFlight.some((entry) => entry.seq === nextSeq)) this.forget([nextSeq]);
-    else this.counts.delivered += batch.count;
+    else this.count("delivered", batch.count);
   }
 
   fault(fault: FetchFault): void {
     const kind = fault.code === "out-of-range" || fault.code === "batch-too-large" ? fault.code : "undecodable";
     const code = `FETCH_${fault.code.toUpperCase().replaceAll("-", "_")}`;
-    this.#context.errors.note({ code, text: fault.text, partition: this.partition, offset: fault.position });
+    this.#context.errors.note({ code, text: fault.text, partition: this.partition, last: `offset ${fault.position}` });
     this.dispatch({ event: "fetch-fault", position: fault.position, fault: kind, detail: fault.text });
   }
 

@@ -1,4 +1,3 @@
-import type { Offset } from "../core/offset.ts";
 import { Repeats } from "../core/repeats.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -19,7 +18,8 @@ export interface Failure {
   /** The same for the same failure, wherever and how often it happens: what varies has members of its own. */
   readonly text: string;
   readonly partition?: number;
-  readonly offset?: Offset;
+  /** What distinguishes this one from its equals, such as `offset 17`. */
+  readonly last?: string;
   /** Further fields of the log line. */
   readonly fields?: object;
   readonly level?: "warn" | "error";
@@ -33,7 +33,7 @@ interface Kept {
   readonly firstAt: number;
   at: number;
   count: number;
-  offset: Offset | undefined;
+  last: string | undefined;
   readonly partitions: Set<number>;
 }
 
@@ -66,7 +66,7 @@ export class RecentErrors {
   /** Notes a failure, and logs it when a line is due. */
   note(failure: Failure): void {
     this.#keep(failure);
-    const { code, text, partition, offset, fields, level = "warn", eachPartition = false } = failure;
+    const { code, text, partition, last, fields, level = "warn", eachPartition = false } = failure;
     const repeated = this.#repeats.note(eachPartition ? `${code} ${partition}` : code, this.#clock.monotonic());
     if (repeated === undefined) return;
     this.#logger[level](
@@ -74,7 +74,7 @@ export class RecentErrors {
         ...fields,
         code,
         ...(partition === undefined ? {} : { partition }),
-        ...(offset === undefined ? {} : { offset }),
+        ...(last === undefined ? {} : { last }),
         ...(repeated === 0 ? {} : { repeated }),
       },
       text,
@@ -88,13 +88,13 @@ export class RecentErrors {
       .map(({ at, firstAt, count, code, ...rest }) => ({ at, firstAt, count, code, text: shown(rest) }));
   }
 
-  #keep({ code, text, partition, offset }: Failure): void {
+  #keep({ code, text, partition, last }: Failure): void {
     const key = JSON.stringify([code, text]);
     const now = this.#clock.now();
-    const kept = this.#kept.get(key) ?? { code, text, firstAt: now, at: now, count: 0, offset, partitions: new Set() };
+    const kept = this.#kept.get(key) ?? { code, text, firstAt: now, at: now, count: 0, last, partitions: new Set() };
     kept.at = now;
     kept.count += 1;
-    kept.offset = offset;
+    kept.last = last;
     if (partition !== undefined && kept.partitions.size < PARTITIONS_MAX) kept.partitions.add(partition);
     this.#kept.delete(key);
     this.#kept.set(key, kept);
@@ -103,11 +103,11 @@ export class RecentErrors {
   }
 }
 
-function shown({ text, partitions, offset }: Pick<Kept, "text" | "partitions" | "offset">): string {
-  const last = offset === undefined ? "" : ` (last at offset ${offset})`;
-  if (partitions.size === 0) return `${text}${last}`;
+function shown({ text, partitions, last }: Pick<Kept, "text" | "partitions" | "last">): string {
+  const details = last === undefined ? "" : ` (last: ${last})`;
+  if (partitions.size === 0) return `${text}${details}`;
   const numbers = [...partitions].toSorted((a, b) => a - b);
   const more = numbers.length > NAMED ? ` and ${numbers.length - NAMED} more` : "";
   const where = `${numbers.length === 1 ? "partition" : "partitions"} ${numbers.slice(0, NAMED).join(", ")}${more}`;
-  return `${where}: ${text}${last}`;
+  return `${where}: ${text}${details}`;
 }

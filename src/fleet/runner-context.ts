@@ -10,6 +10,7 @@ import type { FactsReader } from "./facts.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import type { RecentErrors } from "./recent-errors.ts";
+import type { SourceTally } from "./source-tally.ts";
 import type { Verdicts } from "./verdicts.ts";
 
 /** What the partitions of one source share under one assignment epoch. */
@@ -27,6 +28,7 @@ export interface RunnerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly errors: RecentErrors;
+  readonly tally: SourceTally;
   /** Stops of the source's partitions that the store does not have yet; they outlive the assignment. */
   readonly unrecorded: Map<number, UnrecordedStop>;
 }

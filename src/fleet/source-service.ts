@@ -1,5 +1,4 @@
 import type { Offset } from "../core/offset.ts";
-import { commitDue, copyDue } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { Binding } from "../core/topic/binding.ts";
 import {
@@ -16,10 +15,13 @@ import { backoffMs } from "./backoff.ts";
 import { brokerCode, consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
-import type { RunnerCounts } from "./partition-effects.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
+import type { SourceSurvey, StoredStop } from "./source-survey.ts";
+import type { RunnerCounts } from "./source-tally.ts";
+import { outstanding, uncommitted } from "./standing.ts";
+import { Timers } from "./timers.ts";
 import { bindTopic } from "./topic-binding.ts";
 
 const DRAIN_TURN_MS = 20;
@@ -30,8 +32,8 @@ const CLOSE_MS_MIN = 1_000;
 /** What a source service is made of; everything that one assignment adds is left out. */
 export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "facts" | "unrecorded" | "inForce"> {
   readonly inForce: InForce;
-  /** Partitions that the topic had when the source was last bound; 0 before its first start. */
-  readonly boundPartitions: number;
+  /** What the store says of the source's partitions; read once before the service is made. */
+  readonly survey: SourceSurvey;
   readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
 }
 
@@ -55,20 +57,21 @@ export interface DrainResult {
 export class SourceService implements SourceEvents {
   readonly parts: SourceParts;
   readonly #committer: Committer;
-  readonly #timers: (() => void)[] = [];
+  readonly #timers: Timers;
   #runners: ReadonlyMap<number, PartitionRunner> = new Map();
   #epoch = -1;
+  #assigned: ReadonlySet<number> = new Set();
+  #takeFailure: string | undefined;
   #consumer: SourceState = { state: "idle", rebuilds: 0 };
   #consumerSince: number;
   #readings: BoundsReadings;
   #phase: "running" | "draining" = "running";
   readonly #unrecorded = new Map<number, UnrecordedStop>();
-  /** What runners of earlier assignments have done. */
-  #past: Readonly<RunnerCounts> = { delivered: 0, written: 0, deadLettered: 0, folded: 0 };
 
   constructor(parts: SourceParts) {
     this.parts = parts;
-    this.#committer = new Committer(parts.source, parts.plane, parts.errors);
+    this.#committer = new Committer(parts.source, parts.plane, parts.errors, parts.clock);
+    this.#timers = new Timers(parts.clock);
     this.#consumerSince = parts.clock.now();
     this.#readings = { measuredAt: 0, answers: new Map(), failure: "not-measured" };
   }
@@ -87,9 +90,19 @@ export class SourceService implements SourceEvents {
 
   /** Every partition that is known of, whoever reads it and whether or not the broker answers. Ascending. */
   get partitions(): readonly number[] {
-    const bound = Array.from({ length: this.parts.boundPartitions }, (_unused, partition) => partition);
+    const bound = Array.from({ length: this.parts.survey.partitions }, (_unused, partition) => partition);
     const known = new Set([...bound, ...this.#readings.answers.keys(), ...this.#runners.keys()]);
     return [...known].toSorted((a, b) => a - b);
+  }
+
+  /** Partitions that the group has assigned to this process, taken or not. */
+  get assignedHere(): ReadonlySet<number> {
+    return this.#assigned;
+  }
+
+  /** Why the assignment could not be taken at the last attempt. */
+  get takeFailure(): string | undefined {
+    return this.#takeFailure;
   }
 
   /** The group's committed offset of any partition, as it was last read. */
@@ -97,9 +110,27 @@ export class SourceService implements SourceEvents {
     return this.#runners.get(partition)?.state.committed ?? this.#committer.held.get(partition);
   }
 
-  /** What this process has done for the source, over all assignments. */
+  /** When the group's committed offsets were last read back. */
+  get committedAt(): number {
+    return this.#committer.heldAt;
+  }
+
+  /** The stop of a partition, whoever runs it: what its runner says, or what the store holds. */
+  stopOf(partition: number): StoredStop | undefined {
+    const runner = this.#runners.get(partition);
+    if (runner?.state.phase.phase === "stopped") return { stop: runner.state.phase.stop, since: runner.since };
+    const decided = runner !== undefined && runner.state.phase.phase !== "starting";
+    return decided ? undefined : (this.#unrecorded.get(partition) ?? this.parts.survey.stopOf(partition));
+  }
+
+  /** What this process has done for the source, over all assignments and definitions. */
   get totals(): Readonly<RunnerCounts> {
-    return [...this.#runners.values()].reduce((sum, runner) => add(sum, runner.counts), this.#past);
+    return this.parts.tally.totals;
+  }
+
+  /** Waits that are under way: one for each regular round, and at most one for an assignment that is not taken yet. */
+  get waits(): number {
+    return this.#timers.waiting;
   }
 
   get draining(): boolean {
@@ -113,15 +144,17 @@ export class SourceService implements SourceEvents {
   start(): void {
     const { source, timings } = this.parts;
     source.start(this);
-    this.#every(timings.commitEveryMs, () => this.#commit());
-    this.#every(timings.boundsEveryMs, async () => {
+    this.#timers.every(timings.commitEveryMs, () => this.#commit());
+    this.#timers.every(timings.boundsEveryMs, async () => {
       await this.#readBounds();
       await this.#commit(true);
+      await this.#survey();
     });
   }
 
   assigned(assignment: Assignment): void {
     this.#epoch = assignment.epoch;
+    this.#assigned = new Set(assignment.partitions);
     this.#runners = new Map();
     if (this.#phase === "running") void this.#take(assignment, 1);
   }
@@ -129,9 +162,11 @@ export class SourceService implements SourceEvents {
   revoked(epoch: number): void {
     if (epoch !== this.#epoch) return;
     this.#epoch = -1;
-    this.#past = this.totals;
     for (const runner of this.#runners.values()) runner.revoke();
     this.#runners = new Map();
+    this.#assigned = new Set();
+    this.#takeFailure = undefined;
+    if (this.#phase === "running") void this.#survey();
   }
 
   /** Nothing is committed here: a commit without a read-back could hide that the topic was re-created. */
@@ -163,7 +198,7 @@ export class SourceService implements SourceEvents {
     const { clock, source, letters } = this.parts;
     const until = clock.monotonic() + deadlineMs;
     this.#phase = "draining";
-    for (const cancel of this.#timers) cancel();
+    this.#timers.end();
     const runners = [...this.#runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
@@ -187,10 +222,12 @@ export class SourceService implements SourceEvents {
       const context = this.#context(assignment.epoch, binding);
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
+      this.#takeFailure = undefined;
       for (const runner of runners) runner.start(stop);
     } catch (error) {
-      this.#note(error);
-      if (current()) this.#after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
+      this.#takeFailure = this.#note(error);
+      if (current())
+        this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
     }
   }
 
@@ -219,32 +256,28 @@ export class SourceService implements SourceEvents {
       }
     } catch (error) {
       this.#note(error);
-      this.#readings = { ...this.#readings, failure: error instanceof SourceFault ? error.code : "unavailable" };
+      const failure = error instanceof SourceFault ? error.code : "unavailable";
+      // Of a topic that is gone no bounds are known any more; those of one that cannot be asked may still be true.
+      const answers = failure === "topic-missing" ? new Map<number, BoundsAnswer>() : this.#readings.answers;
+      this.#readings = { ...this.#readings, answers, failure };
     }
   }
 
-  #note(error: unknown): void {
+  async #survey(): Promise<void> {
+    try {
+      await this.parts.survey.refresh(new Set(this.#runners.keys()));
+    } catch (error) {
+      this.#note(error);
+    }
+  }
+
+  /** Returns what was noted, as one line. */
+  #note(error: unknown): string {
     const consequence = consequenceOf(error);
-    if (consequence.consequence === "hold") this.parts.errors.note(consequence.cause);
-    else this.parts.errors.note({ code: "INTERNAL", text: consequence.detail });
-  }
-
-  /** Runs `task` again and again, `everyMs` after it last ended. */
-  #every(everyMs: number, task: () => Promise<void>): void {
-    let cancel = () => {};
-    const round = () => {
-      cancel = this.parts.clock.after(everyMs, () => {
-        void task().finally(() => {
-          if (this.#phase === "running") round();
-        });
-      });
-    };
-    this.#timers.push(() => cancel());
-    round();
-  }
-
-  #after(delayMs: number, task: () => Promise<void>): void {
-    this.#timers.push(this.parts.clock.after(delayMs, () => void task()));
+    const cause =
+      consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
+    this.parts.errors.note(cause);
+    return `${cause.code}: ${cause.text}`;
   }
 
   #pause(delayMs: number): Promise<void> {
@@ -252,37 +285,4 @@ export class SourceService implements SourceEvents {
       this.parts.clock.after(delayMs, resolve);
     });
   }
-}
-
-/** Whether what was acknowledged is ahead of what the group holds; also of a partition that was lost meanwhile. */
-function uncommitted({ state: { watermark, startedAt, committed } }: PartitionRunner): boolean {
-  if (watermark === undefined || startedAt === undefined || watermark <= startedAt) return false;
-  return committed === undefined || committed < watermark;
-}
-
-function add(a: Readonly<RunnerCounts>, b: Readonly<RunnerCounts>): RunnerCounts {
-  return {
-    delivered: a.delivered + b.delivered,
-    written: a.written + b.written,
-    deadLettered: a.deadLettered + b.deadLettered,
-    folded: a.folded + b.folded,
-  };
-}
-
-/** Whether something acknowledged is not committed yet. */
-function outstanding(runner: PartitionRunner): boolean {
-  return copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined;
-}
-
-/** Where a partition stands for its readers: its watermark, or what the group has committed where no runner of ours knows more. */
-export function standing(service: SourceService, partition: number): Standing | undefined {
-  const watermark = service.runners.get(partition)?.state.watermark;
-  if (watermark !== undefined) return { at: watermark, basis: "watermark" };
-  const committed = service.committedOf(partition);
-  return committed === undefined ? undefined : { at: committed, basis: "committed" };
-}
-
-interface Standing {
-  readonly at: Offset;
-  readonly basis: "watermark" | "committed";
 }

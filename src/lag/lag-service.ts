@@ -1,6 +1,8 @@
 import { type Lag, lagOf } from "../core/lag.ts";
+import { mayCommit, type Stop } from "../core/partition/stop.ts";
 import type { Fleet } from "../fleet/fleet.ts";
-import { type SourceService, standing } from "../fleet/source-service.ts";
+import type { SourceService } from "../fleet/source-service.ts";
+import { standing } from "../fleet/standing.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LagQueries, LagView, PartitionLag } from "../ports/control-plane.ts";
 import type { BoundsAnswer } from "../ports/record-source.ts";
@@ -24,7 +26,16 @@ export class LagService implements LagQueries {
   }
 
   #view(services: readonly SourceService[]): LagView {
-    return { measuredAt: this.#clock.now(), partitions: services.flatMap((service) => this.#ofService(service)) };
+    const unknown = services.filter((service) => service.partitions.length === 0);
+    return {
+      measuredAt: this.#clock.now(),
+      partitions: services.flatMap((service) => this.#ofService(service)),
+      unknown: unknown.map(({ name, readings: { failure, measuredAt } }) => ({
+        source: name,
+        cause: failure ?? "no-partitions",
+        measuredAt,
+      })),
+    };
   }
 
   #ofService(service: SourceService): readonly PartitionLag[] {
@@ -48,8 +59,15 @@ export class LagService implements LagQueries {
       end: endOf(answer, failure, runner?.state.end),
       oldestInFlightMs: runner?.oldestInFlightMs,
       nowMs: this.#clock.now(),
+      doubt: doubtOf(service.stopOf(partition)?.stop),
     });
   }
+}
+
+/** A stop that puts the committed offset in doubt leaves nothing to count from. */
+function doubtOf(stop: Stop | undefined): string | undefined {
+  if (stop === undefined || mayCommit(stop)) return undefined;
+  return `stopped-${stop.code.toLowerCase().replaceAll("_", "-")}`;
 }
 
 /** A fetch may have seen a later end than the last reading; the later one is the truer. */

@@ -65,6 +65,8 @@ export interface PartitionView {
   /** Why it is in that state, for people. */
   readonly reason?: string;
   readonly committed?: Offset;
+  /** Of a partition that this process does not run: where `committed` was read, and when. */
+  readonly committedFrom?: { readonly basis: "group" | "copy"; readonly at: number };
   readonly watermark?: Offset;
   readonly position?: Offset;
   readonly logStart?: Offset;
@@ -85,6 +87,18 @@ export interface PartitionCounts {
   readonly folded: number;
 }
 
+/** States of a source as operators read them. `backing-off`: its consumer could not be kept up and is built anew. */
+export const SOURCE_VIEW_STATES = [
+  "starting",
+  "running",
+  "degraded",
+  "holding",
+  "stopped",
+  "paused",
+  "backing-off",
+  "draining",
+] as const;
+
 /** One source: what was asked for, what is, and why. */
 export interface SourceView {
   readonly name: string;
@@ -93,7 +107,7 @@ export interface SourceView {
   readonly group: string;
   readonly namespace: string;
   readonly desired: "running" | "paused";
-  readonly observed: "starting" | "running" | "degraded" | "holding" | "stopped" | "paused" | "failed" | "draining";
+  readonly observed: (typeof SOURCE_VIEW_STATES)[number];
   readonly since: number;
   readonly reason?: string;
   readonly revision: number;
@@ -108,6 +122,8 @@ export interface SourceView {
   readonly partitions: Readonly<Record<PartitionStateName, number>>;
   /** Over all partitions and assignments of this process. */
   readonly totals: PartitionCounts;
+  /** Confirmed dead letters by the code of their fault, since the process began. */
+  readonly deadLetters: Readonly<Record<string, number>>;
   /** Newest first; equal failures are one entry, `at` being the last time. */
   readonly recentErrors: readonly {
     readonly at: number;
@@ -175,6 +191,8 @@ export interface PartitionLag {
 export interface LagView {
   readonly measuredAt: number;
   readonly partitions: readonly PartitionLag[];
+  /** Sources of which not even the partitions are known, and why. */
+  readonly unknown: readonly { readonly source: string; readonly cause: string; readonly measuredAt: number }[];
 }
 
 /** Lag, without asking the broker. */

@@ -1,12 +1,29 @@
-import type { Offset } from "../core/offset.ts";
 import { STOPS, type Stop } from "../core/partition/stop.ts";
 import type { PartitionState } from "../core/partition/state.ts";
 import type { PartitionRunner } from "../fleet/partition-runner.ts";
+import type { StoredStop } from "../fleet/source-survey.ts";
 import type { HoldView, PartitionStateName, PartitionView, StopView } from "../ports/control-plane.ts";
 import type { BoundsAnswer } from "../ports/record-source.ts";
 
 /** One partition as people read it. */
-export function partitionView(source: string, runner: PartitionRunner, nowMs: number): PartitionView {
+export function partitionView(
+  source: string,
+  runner: PartitionRunner,
+  nowMs: number,
+  stored: StoredStop | undefined,
+): PartitionView {
+  const view = runnerView(source, runner, nowMs);
+  // A start that cannot gather its facts does not know yet that the partition is stopped; the store has said so before.
+  if (stored === undefined || runner.state.phase.phase !== "starting") return view;
+  return { ...view, observed: "stopped", ...stoppedPart(stored) };
+}
+
+function stoppedPart({ stop, since }: StoredStop) {
+  const view = stopView(stop, since);
+  return { since, reason: view.text, stop: view };
+}
+
+function runnerView(source: string, runner: PartitionRunner, nowMs: number): PartitionView {
   const { state, since } = runner;
   const { committed, watermark, position, logStart, end, inFlight } = state;
   const hold = holdView(state, since);
@@ -40,25 +57,27 @@ export function partitionView(source: string, runner: PartitionRunner, nowMs: nu
   };
 }
 
-/** A partition of the topic that this process does not run now. */
-export function unassignedView(
-  source: string,
-  partition: number,
-  answer: BoundsAnswer | undefined,
-  committed: Offset | undefined,
-  since: number,
-): PartitionView {
+/** What is known of a partition that this process does not run now. */
+interface Elsewhere {
+  readonly source: string;
+  readonly partition: number;
+  readonly answer: BoundsAnswer | undefined;
+  readonly committed: Pick<PartitionView, "committed" | "committedFrom">;
+  readonly stop: StoredStop | undefined;
+  readonly topicEpoch: number;
+  readonly since: number;
+  readonly reason: string;
+}
+
+/** A partition of the topic that this process does not run now; stopped is stopped, whoever has it. */
+export function unassignedView({ answer, committed, stop, ...rest }: Elsewhere): PartitionView {
   return {
-    source,
-    partition,
+    ...rest,
     desired: "running",
-    observed: "unassigned",
-    since,
-    reason: "no member of the group that this process knows of has it",
-    topicEpoch: 0,
+    ...(stop === undefined ? { observed: "unassigned" } : { observed: "stopped", ...stoppedPart(stop) }),
     inFlight: { batches: 0, records: 0, bytes: 0 },
     counts: { delivered: 0, written: 0, deadLettered: 0, folded: 0 },
-    ...(committed === undefined ? {} : { committed }),
+    ...committed,
     ...(answer?.known === true ? { logStart: answer.logStart, end: answer.end } : {}),
   };
 }

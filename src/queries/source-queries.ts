@@ -15,6 +15,7 @@ import {
 } from "../ports/control-plane.ts";
 import { KvFault } from "../ports/kv-plane.ts";
 import { partitionView, unassignedView } from "./partition-view.ts";
+import { committedElsewhere, whyUnassigned } from "./unassigned.ts";
 
 /** What operators read of the sources, and the one thing that they change here: the definition. */
 export class SourceReader implements SourceQueries {
@@ -74,10 +75,18 @@ export class SourceReader implements SourceQueries {
 
   #partition(service: SourceService, partition: number): PartitionView {
     const runner = service.runners.get(partition);
-    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now());
-    const { answers } = service.readings;
-    const committed = service.committedOf(partition);
-    return unassignedView(service.name, partition, answers.get(partition), committed, service.consumer.since);
+    const stop = service.stopOf(partition);
+    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now(), stop);
+    return unassignedView({
+      source: service.name,
+      partition,
+      answer: service.readings.answers.get(partition),
+      committed: committedElsewhere(service, partition),
+      stop,
+      topicEpoch: service.parts.survey.topicEpochOf(partition),
+      since: service.consumer.since,
+      reason: whyUnassigned(service, partition),
+    });
   }
 
   #view(service: SourceService): SourceView {
@@ -106,6 +115,7 @@ export class SourceReader implements SourceQueries {
       },
       partitions: counts,
       totals: { ...service.totals },
+      deadLetters: Object.fromEntries(service.parts.tally.letters),
       recentErrors: service.parts.errors.list(),
     };
   }
@@ -137,6 +147,11 @@ function countStates(partitions: readonly PartitionView[]): Record<PartitionStat
   return counts;
 }
 
+function stopsText(count: number, { partition, stop }: PartitionView): string {
+  const more = count > 1 ? ` (and ${count - 1} more stopped)` : "";
+  return `partition ${partition}: ${stop?.code ?? ""}${more}`;
+}
+
 /** The worst that can be said of the source as a whole, and which partition or consumer says it. */
 function observedOf(
   service: SourceService,
@@ -147,12 +162,13 @@ function observedOf(
   const first = (state: PartitionStateName) => partitions.find((partition) => partition.observed === state);
   const total = partitions.length;
   if (service.draining) return ["draining", undefined];
-  if (consumer.state === "backing-off") return ["failed", consumer.text];
-  if (counts.stopped > 0) {
-    const stopped = first("stopped");
-    const reason = `partition ${stopped?.partition ?? "?"}: ${stopped?.stop?.code ?? ""}`;
-    return [counts.stopped === total ? "stopped" : "degraded", reason];
+  const stopped = first("stopped");
+  const stops = stopped === undefined ? undefined : stopsText(counts.stopped, stopped);
+  if (consumer.state === "backing-off") {
+    const text = consumer.text ?? consumer.cause ?? "the consumer ended";
+    return ["backing-off", stops === undefined ? text : `${text}; ${stops}`];
   }
+  if (stops !== undefined) return [counts.stopped === total ? "stopped" : "degraded", stops];
   if (counts.holding > 0) return ["holding", first("holding")?.reason];
   const flowing = counts.running + counts.verifying;
   return flowing > 0 && counts.starting === 0 ? ["running", undefined] : ["starting", undefined];

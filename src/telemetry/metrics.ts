@@ -1,6 +1,14 @@
-import { collectDefaultMetrics, Counter, Gauge, type GaugeConfiguration, Registry } from "prom-client";
-import { type ControlPlane, PARTITION_STATES } from "../ports/control-plane.ts";
-import { OWNER_STATES } from "../ports/kv-plane.ts";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import {
+  type ControlPlane,
+  type LagView,
+  PARTITION_STATES,
+  type PartitionView,
+  SOURCE_VIEW_STATES,
+  type SourceView,
+} from "../ports/control-plane.ts";
+import { OWNER_STATES, type OwnerStatus } from "../ports/kv-plane.ts";
+import { SOURCE_STATES } from "../ports/record-source.ts";
 
 /** The text that `GET /metrics` answers with, and its content type. */
 export interface MetricsText {
@@ -9,114 +17,203 @@ export interface MetricsText {
 }
 
 const PREFIX = "ysearch_streams_";
-const PARTITION_LABELS = ["source", "partition"] as const;
+
+/** What one scrape says: every series comes from it, and a series whose labels are not in it ends. */
+interface Snapshot {
+  readonly sources: readonly SourceView[];
+  readonly partitions: readonly PartitionView[];
+  readonly lag: LagView;
+  readonly owners: readonly OwnerStatus[];
+}
+
+/** Labels and value of one series. */
+type Series = readonly [labels: Readonly<Record<string, string | number>>, value: number];
+
+/** One metric: how it is called, and its series in a snapshot. */
+interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly series: (snapshot: Snapshot) => readonly Series[];
+}
 
 /**
- * Prometheus metrics read from the control plane at each scrape: they say the same as REST, series of partitions and
- * owners that are gone end by themselves, and labels are names, numbers and states only.
+ * Prometheus metrics read from the control plane, once for each scrape: they say the same as REST, and labels are names,
+ * numbers, codes and states only.
  */
 export function createMetrics(controlPlane: ControlPlane): () => Promise<MetricsText> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  addLag(registry, controlPlane);
-  addPartitions(registry, controlPlane);
-  addOwners(registry, controlPlane);
-  return async () => ({ contentType: registry.contentType, text: await registry.metrics() });
+  let snapshot = snapshotOf(controlPlane);
+  for (const metric of [...LAG, ...SOURCES, ...PARTITIONS, ...OWNERS]) gauge(registry, metric, () => snapshot);
+  for (const metric of COUNTS) counter(registry, metric, () => snapshot);
+  return async () => {
+    snapshot = snapshotOf(controlPlane);
+    return { contentType: registry.contentType, text: await registry.metrics() };
+  };
 }
 
-function keep<T extends string>(registry: Registry, gauge: GaugeConfiguration<T>): void {
-  registry.registerMetric(new Gauge(gauge));
+function snapshotOf({ sources, lag, owners }: ControlPlane): Snapshot {
+  const list = sources.list();
+  return {
+    sources: list,
+    partitions: list.flatMap(({ name }) => sources.partitions(name)),
+    lag: lag.all(),
+    owners: owners.owners(),
+  };
 }
 
-function addLag(registry: Registry, { lag }: ControlPlane): void {
-  const gauge = (name: string, help: string, pick: (entry: LagEntry) => LagEntry["records"]) =>
-    keep(registry, {
+function gauge(registry: Registry, { name, help, labels, series }: Metric, snapshot: () => Snapshot): void {
+  registry.registerMetric(
+    new Gauge({
       name: PREFIX + name,
-      help: `${help} Absent while unknown.`,
-      labelNames: PARTITION_LABELS,
+      help,
+      labelNames: [...labels],
       registers: [],
       collect() {
         this.reset();
-        for (const entry of lag.all().partitions) {
-          const measured = pick(entry);
-          if (measured.known) this.set({ source: entry.source, partition: entry.partition }, measured.value);
-        }
+        for (const [of, value] of series(snapshot())) this.set(of, value);
       },
+    }),
+  );
+}
+
+function counter(registry: Registry, { name, help, labels, series }: Metric, snapshot: () => Snapshot): void {
+  registry.registerMetric(
+    new Counter({
+      name: PREFIX + name,
+      help,
+      labelNames: [...labels],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const [of, value] of series(snapshot())) this.inc(of, value);
+      },
+    }),
+  );
+}
+
+/** 1 for the state that something is in, 0 for the others. */
+function states(of: Readonly<Record<string, string | number>>, all: readonly string[], now: string): Series[] {
+  return all.map((state): Series => [{ ...of, state }, state === now ? 1 : 0]);
+}
+
+function lagSeries(pick: (entry: LagView["partitions"][number]) => { known: boolean; value?: number }) {
+  return ({ lag }: Snapshot) =>
+    lag.partitions.flatMap((entry): readonly Series[] => {
+      const { known, value } = pick(entry);
+      return known && value !== undefined ? [[{ source: entry.source, partition: entry.partition }, value]] : [];
     });
-  gauge("lag_records", "Offsets between what is applied and the end of the log.", (entry) => entry.records);
-  gauge("lag_seconds", "Age of the oldest unprocessed record by its broker timestamp.", (entry) => entry.seconds);
 }
 
-type LagEntry = ReturnType<ControlPlane["lag"]["all"]>["partitions"][number];
+/** How many partitions have no lag, by cause; a source of which no partition is known counts as one. */
+function unknownLag({ lag }: Snapshot): readonly Series[] {
+  const counts = new Map<string, { readonly of: { source: string; cause: string }; count: number }>();
+  const add = (source: string, cause: string) => {
+    const key = JSON.stringify([source, cause]);
+    const entry = counts.get(key) ?? { of: { source, cause }, count: 0 };
+    entry.count += 1;
+    counts.set(key, entry);
+  };
+  for (const { source, records } of lag.partitions) if (!records.known) add(source, records.cause);
+  for (const { source, cause } of lag.unknown) add(source, cause);
+  return [...counts.values()].map(({ of, count }): Series => [of, count]);
+}
 
-function addPartitions(registry: Registry, { sources }: ControlPlane): void {
-  const all = () => sources.list().flatMap((source) => sources.partitions(source.name));
-  keep(registry, {
-    name: `${PREFIX}partition_state`,
+const BY_PARTITION = ["source", "partition"];
+
+const LAG: readonly Metric[] = [
+  {
+    name: "lag_records",
+    help: "Offsets between what is applied and the end of the log. Absent while unknown.",
+    labels: BY_PARTITION,
+    series: lagSeries(({ records }) => records),
+  },
+  {
+    name: "lag_seconds",
+    help: "Age of the oldest unprocessed record by its broker timestamp. Absent while unknown.",
+    labels: BY_PARTITION,
+    series: lagSeries(({ seconds }) => seconds),
+  },
+  {
+    name: "lag_unknown_partitions",
+    help: "Partitions whose lag is unknown, by cause; a source of which no partition is known counts as one.",
+    labels: ["source", "cause"],
+    series: unknownLag,
+  },
+];
+
+const SOURCES: readonly Metric[] = [
+  {
+    name: "source_state",
+    help: "1 for the state that a source is in, 0 for the others.",
+    labels: ["source", "state"],
+    series: ({ sources }) =>
+      sources.flatMap(({ name, observed }) => states({ source: name }, SOURCE_VIEW_STATES, observed)),
+  },
+  {
+    name: "consumer_state",
+    help: "1 for the state that a source's consumer is in, 0 for the others.",
+    labels: ["source", "state"],
+    series: ({ sources }) =>
+      sources.flatMap(({ name, consumer }) => states({ source: name }, SOURCE_STATES, consumer.state)),
+  },
+];
+
+const PARTITIONS: readonly Metric[] = [
+  {
+    name: "partition_state",
     help: "1 for the state that a partition is in, 0 for the others.",
-    labelNames: [...PARTITION_LABELS, "state"],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { source, partition, observed } of all()) {
-        for (const state of PARTITION_STATES) this.set({ source, partition, state }, state === observed ? 1 : 0);
-      }
-    },
-  });
-  keep(registry, {
-    name: `${PREFIX}partition_in_flight_bytes`,
-    help: "Bytes of fetched records that are not acknowledged yet.",
-    labelNames: PARTITION_LABELS,
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { source, partition, inFlight } of all()) this.set({ source, partition }, inFlight.bytes);
-    },
-  });
-  addCounts(registry, sources);
+    labels: [...BY_PARTITION, "state"],
+    series: ({ partitions }) =>
+      partitions.flatMap(({ source, partition, observed }) =>
+        states({ source, partition }, PARTITION_STATES, observed),
+      ),
+  },
+  {
+    name: "partition_in_flight_bytes",
+    help: "Bytes of fetched records that are not acknowledged yet, of the partitions that this process runs.",
+    labels: BY_PARTITION,
+    series: ({ partitions }) =>
+      partitions
+        .filter(({ observed }) => observed !== "unassigned")
+        .map(({ source, partition, inFlight }): Series => [{ source, partition }, inFlight.bytes]),
+  },
+];
+
+function total(name: string, help: string, pick: keyof SourceView["totals"]): Metric {
+  const series = ({ sources }: Snapshot) =>
+    sources.map((source): Series => [{ source: source.name }, source.totals[pick]]);
+  return { name, help, labels: ["source"], series };
 }
 
-function addCounts(registry: Registry, sources: ControlPlane["sources"]): void {
-  const counter = (name: keyof ReturnType<typeof sources.list>[number]["totals"], help: string) =>
-    registry.registerMetric(
-      new Counter({
-        name: `${PREFIX}records_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}_total`,
-        help,
-        labelNames: ["source"],
-        registers: [],
-        collect() {
-          this.reset();
-          for (const source of sources.list()) this.inc({ source: source.name }, source.totals[name]);
-        },
-      }),
-    );
-  counter("delivered", "Records delivered to this process, those read again included.");
-  counter("written", "Cells written at W.");
-  counter("deadLettered", "Records whose dead letter the broker confirmed.");
-  counter("folded", "Writes that a newer one of the same key in the same batch made needless.");
-}
+const COUNTS: readonly Metric[] = [
+  total("records_delivered_total", "Records delivered to this process, those read again included.", "delivered"),
+  total("records_written_total", "Cells written at W.", "written"),
+  total("records_dead_lettered_total", "Records whose dead letter the broker confirmed.", "deadLettered"),
+  total("records_folded_total", "Writes that a newer one of the same key in the same batch made needless.", "folded"),
+  {
+    name: "dead_letters_total",
+    help: "Confirmed dead letters by the code of their fault.",
+    labels: ["source", "code"],
+    series: ({ sources }) =>
+      sources.flatMap(({ name, deadLetters }) =>
+        Object.entries(deadLetters).map(([code, count]): Series => [{ source: name, code }, count]),
+      ),
+  },
+];
 
-function addOwners(registry: Registry, { owners }: ControlPlane): void {
-  keep(registry, {
-    name: `${PREFIX}owner_state`,
+const OWNERS: readonly Metric[] = [
+  {
+    name: "owner_state",
     help: "1 for the state that an owner of the KV plane is in, 0 for the others.",
-    labelNames: ["owner", "state"],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { owner, state } of owners.owners()) {
-        for (const name of OWNER_STATES) this.set({ owner, state: name }, name === state ? 1 : 0);
-      }
-    },
-  });
-  keep(registry, {
-    name: `${PREFIX}owner_pending_bytes`,
+    labels: ["owner", "state"],
+    series: ({ owners }) => owners.flatMap(({ owner, state }) => states({ owner }, OWNER_STATES, state)),
+  },
+  {
+    name: "owner_pending_bytes",
     help: "Bytes of writes that wait for an owner.",
-    labelNames: ["owner"],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { owner, pendingBytes } of owners.owners()) this.set({ owner }, pendingBytes);
-    },
-  });
-}
+    labels: ["owner"],
+    series: ({ owners }) => owners.map(({ owner, pendingBytes }): Series => [{ owner }, pendingBytes]),
+  },
+];

@@ -7,8 +7,6 @@ import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
 import { systemClock } from "../clock.ts";
 import type { BrokerConfig, SourceSeed, StreamsConfig } from "../config/index.ts";
-import { BindingRecord, recordNames } from "../control/records.ts";
-import { readRecord } from "../control/json-record.ts";
 import { createDecoderCompiler } from "../decoding/compiler.ts";
 import { DefinitionStore, type InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
@@ -19,6 +17,8 @@ import { predecessorOf, recordMember } from "../fleet/member-record.ts";
 import { MemoryBudget } from "../fleet/memory-budget.ts";
 import { RecentErrors } from "../fleet/recent-errors.ts";
 import { SourceService } from "../fleet/source-service.ts";
+import { SourceSurvey } from "../fleet/source-survey.ts";
+import { SourceTally } from "../fleet/source-tally.ts";
 import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { LagService } from "../lag/lag-service.ts";
@@ -110,7 +110,7 @@ function buildFleet(config: StreamsConfig, plane: KvPlane, logger: Logger): Flee
     catalog,
     builtins: BUILTIN_DESCRIPTORS,
     seeds: config.sources,
-    open: (inForce) => openSource({ config, plane, logger, dependencies, budget }, inForce),
+    open: (inForce, before) => openSource({ config, plane, logger, dependencies, budget }, inForce, before),
     backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
     clock: systemClock,
     logger,
@@ -125,12 +125,16 @@ interface SourceSurroundings {
   readonly budget: MemoryBudget;
 }
 
-async function openSource(surroundings: SourceSurroundings, inForce: InForce): Promise<SourceService> {
+async function openSource(
+  surroundings: SourceSurroundings,
+  inForce: InForce,
+  before: SourceService | undefined,
+): Promise<SourceService> {
   const { config, plane, dependencies, budget } = surroundings;
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
-  const errors = new RecentErrors(systemClock, logger);
+  const errors = before?.parts.errors ?? new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
   const leaveFor = await predecessorOf(plane.control, definition.name);
   const source = createRecordSource({
@@ -155,11 +159,12 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
     },
     ...(leaveFor === undefined ? {} : { leaveFor }),
   });
-  const bound = await readRecord(plane.control, recordNames.binding(definition.name), BindingRecord);
+  const survey = new SourceSurvey(definition.name, plane, systemClock);
+  await survey.refresh(new Set());
   const letters = createDeadLetters({ ...connection, createMissing: definition.createDeadLetterTopic });
   return new SourceService({
     inForce,
-    boundPartitions: bound?.value.epochs.at(-1)?.partitions ?? 0,
+    survey,
     source,
     plane,
     letters,
@@ -169,6 +174,7 @@ async function openSource(surroundings: SourceSurroundings, inForce: InForce): P
     clock: systemClock,
     logger,
     errors,
+    tally: before?.parts.tally ?? new SourceTally(),
     timings: { commitEveryMs: limits.commitEveryMs, boundsEveryMs: limits.boundsEveryMs },
   });
 }

@@ -6,6 +6,8 @@ import { Fleet } from "../../src/fleet/fleet.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
+import { SourceSurvey } from "../../src/fleet/source-survey.ts";
+import { SourceTally } from "../../src/fleet/source-tally.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
 import { FakeLog } from "../support/fake-log.ts";
 import { FakeRecordSource } from "../support/fake-record-source.ts";
@@ -24,12 +26,12 @@ function build() {
   const catalog = new DescriptorCatalog(plane.control);
   const descriptor = () => Promise.reject(new Error("no descriptors here"));
   const dependencies = { control: plane.control, compiler: stubCompiler, kinds, descriptor };
-  const open = (inForce: InForce) => {
+  const open = (inForce: InForce, before: SourceService | undefined) => {
     const source = new FakeRecordSource(log);
     sources.push(source);
     const service = new SourceService({
       inForce,
-      boundPartitions: 0,
+      survey: new SourceSurvey("articles", plane, clock),
       source,
       plane,
       letters: new KeptLetters(),
@@ -39,6 +41,7 @@ function build() {
       clock,
       logger: silent,
       errors: new RecentErrors(clock, silent),
+      tally: before?.parts.tally ?? new SourceTally(),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     return Promise.resolve(service);
@@ -142,5 +145,27 @@ describe("the fleet", () => {
       code: "DEFINITION_CHANGE_REFUSED",
       extra: { refused: ["topic"] },
     });
+  });
+
+  it("what a source has done is counted on when its definition changes", async () => {
+    const { fleet, clock, log } = build();
+    const starting = fleet.start();
+    await clock.advance(0);
+    await starting;
+    log.append(0, "a", "1");
+    const rejoined = fleet.define(
+      "articles",
+      { ...definition, worstLagMs: 5_000 },
+      fleet.inForce("articles").etag,
+      1_000,
+    );
+    await clock.advance(5_000);
+    await rejoined;
+    const before = fleet.service("articles").totals.written;
+    expect(before).toBeGreaterThan(0);
+    const again = fleet.define("articles", { ...definition, worstLagMs: 6_000 }, fleet.inForce("articles").etag, 1_000);
+    await clock.advance(5_000);
+    await again;
+    expect(fleet.service("articles").totals.written).toBe(before);
   });
 });

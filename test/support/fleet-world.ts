@@ -8,6 +8,8 @@ import { DefinitionStore, type InForce } from "../../src/definitions/definition-
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
+import { SourceSurvey } from "../../src/fleet/source-survey.ts";
+import { SourceTally } from "../../src/fleet/source-tally.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
 import type { DeadLetter, DeadLetters } from "../../src/ports/dead-letters.ts";
 import type { DecoderCompiler } from "../../src/ports/decoder.ts";
@@ -76,6 +78,8 @@ export class FleetWorld {
   readonly letters = new KeptLetters();
   readonly log: FakeLog;
   logger: Logger = silent;
+  /** What each new process compiles stored revisions with. */
+  compiler: DecoderCompiler = stubCompiler;
   source: FakeRecordSource;
   /** Called with the source of each new process before it starts. */
   prepare: (source: FakeRecordSource) => void = () => {};
@@ -96,18 +100,21 @@ export class FleetWorld {
     const inForce = await this.#inForce(change);
     this.source = new FakeRecordSource(this.log);
     this.prepare(this.source);
+    const survey = new SourceSurvey("articles", this.plane, this.clock);
+    await survey.refresh(new Set());
     this.#service = new SourceService({
       inForce,
-      boundPartitions: 0,
+      survey,
       source: this.source,
       plane: this.plane,
       letters: this.letters,
-      verdicts: new Verdicts("articles", this.#verdictDependencies()),
+      verdicts: new Verdicts("articles", { ...this.#verdictDependencies(), compiler: this.compiler }),
       budget: new MemoryBudget(1_000_000, 1_000),
       backoff: { initialMs: 100, maxMs: 1_000 },
       clock: this.clock,
       logger: this.logger,
       errors: new RecentErrors(this.clock, this.logger),
+      tally: new SourceTally(),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     this.#service.start();

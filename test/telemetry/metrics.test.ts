@@ -29,4 +29,40 @@ describe("GET /metrics says the same as REST", () => {
     owners = [];
     expect((await metrics()).text).not.toContain(`owner="${first?.owner ?? "?"}"`);
   });
+
+  it("a source that never came up has a state, its consumer too, and a cause for its unknown lag", async () => {
+    const controlPlane = new FakeControlPlane();
+    const { text } = await createMetrics(controlPlane)();
+    expect(text).toContain('ysearch_streams_lag_unknown_partitions{source="bids",cause="topic-missing"} 1');
+    for (const { name, observed } of controlPlane.sources.list()) {
+      expect(text).toContain(`ysearch_streams_source_state{source="${name}",state="${observed}"} 1`);
+      expect(text).toContain(`ysearch_streams_consumer_state{source="${name}",state="backing-off"}`);
+      expect(text).toContain(`ysearch_streams_dead_letters_total{source="${name}",code="DECODE_TRUNCATED"} 1`);
+    }
+  });
+
+  it("after a partition is gone no series names it, whatever it had before", async () => {
+    const controlPlane = new FakeControlPlane();
+    const { health, documents, owners } = controlPlane;
+    let gone = false;
+    const rest = ({ partition }: { readonly partition: number }) => !gone || partition === 0;
+    const list = controlPlane.sources;
+    const sources: typeof list = {
+      list: () => list.list(),
+      get: (name) => list.get(name),
+      definition: (name) => list.definition(name),
+      define: (...change) => list.define(...change),
+      create: (seed) => list.create(seed),
+      partition: (...which) => list.partition(...which),
+      partitions: (name) => list.partitions(name).filter(rest),
+    };
+    const lag = {
+      all: () => ({ ...controlPlane.lag.all(), partitions: controlPlane.lag.all().partitions.filter(rest) }),
+      ofSource: (name: string) => controlPlane.lag.ofSource(name),
+    };
+    const metrics = createMetrics({ health, documents, owners, sources, lag });
+    expect((await metrics()).text).toContain('partition="1"');
+    gone = true;
+    expect((await metrics()).text).not.toContain('partition="1"');
+  });
 });

@@ -66,6 +66,7 @@ const SOURCE: SourceView = {
     draining: 0,
   },
   totals: { delivered: 9, written: 7, deadLettered: 1, folded: 1 },
+  deadLetters: { DECODE_TRUNCATED: 1 },
   recentErrors: [{ at: NOW, firstAt: NOW, count: 2, code: "BROKER_LOST", text: "the connection was closed" }],
 };
 
@@ -130,6 +131,7 @@ const LAG: LagView = {
       measuredAt: NOW,
     },
   ],
+  unknown: [{ source: "bids", cause: "topic-missing", measuredAt: NOW }],
 };
 
 const OWNERS: readonly OwnerStatus[] = [
