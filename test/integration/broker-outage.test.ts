@@ -69,7 +69,7 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const running = await run();
   const { service, send } = running;
   const away = await untilSource(service, ({ consumer }) => consumer.rebuilds >= 2);
-  expect(away).toMatchObject({ observed: "failed", consumer: { cause: "broker-unreachable" } });
+  expect(away).toMatchObject({ observed: "backing-off", consumer: { cause: "broker-unreachable" } });
   await expectServing(service);
   expect(await lagRows(service)).toEqual([]);
   await broker.proxy.open();
@@ -78,7 +78,7 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const { rebuilds } = (await getSource(service)).consumer;
   await broker.proxy.close();
   await send(60);
-  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds > rebuilds + 1);
+  await untilSource(service, ({ observed, consumer }) => observed === "backing-off" && consumer.rebuilds > rebuilds + 1);
   await expectServing(service);
   const rows = await lagRows(service);
   expect(rows).toHaveLength(2);

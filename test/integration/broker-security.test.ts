@@ -93,7 +93,7 @@ it("says why a broker is not trusted or does not trust us, in few lines, and ser
   ];
   await allOf(refusals, async ({ block, text }) => {
     const service = await openService({ broker: block, source: { topic: "any" } });
-    const refused = await untilSource(service, (seen) => seen.observed === "failed" && seen.consumer.rebuilds >= 3);
+    const refused = await untilSource(service, (seen) => seen.observed === "backing-off" && seen.consumer.rebuilds >= 3);
     expect(refused.reason).toMatch(text);
     expect(refused.consumer.cause).toBe("authentication-failed");
     expect((await getJson(`${service.url}/livez`)).status).toBe(200);
@@ -152,7 +152,7 @@ describe("a permission that is lost while the service runs", () => {
       const { rebuilds } = (await getSource(service)).consumer;
       await deny(denied);
       await producer.send(feed.next(30, Date.now()));
-      await untilSource(service, (seen) => seen.consumer.rebuilds > rebuilds && seen.observed === "failed");
+      await untilSource(service, (seen) => seen.consumer.rebuilds > rebuilds && seen.observed === "backing-off");
       const noticed = performance.now();
       const told = await untilSource(service, (seen) => seen.consumer.rebuilds > rebuilds + (index === 0 ? 2 : 0));
       // Waits of 250 and 500 ms at the least, each shortened by half at the most; they go on growing at the second loss.
