@@ -7,7 +7,6 @@ import type { ServiceProcess } from "../../local/service/service-process.ts";
 import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
 import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
 import { uniqueTopic } from "../support/broker.ts";
-import { getJson } from "../support/http.ts";
 import { getSource, openService, untilSource, warnings } from "../support/open-service.ts";
 import { startProxiedBroker, type ProxiedBroker } from "../support/proxied-broker.ts";
 
@@ -23,7 +22,7 @@ interface Running {
   readonly group: string;
   readonly service: ServiceProcess;
   readonly feed: ArticleFeed;
-  send(count: number): Promise<void>;
+  readonly send: (count: number) => Promise<void>;
 }
 
 /** The service on a topic of its own, with a producer that goes around the proxy. */
@@ -69,7 +68,7 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const running = await run();
   const { service, send } = running;
   const away = await untilSource(service, ({ consumer }) => consumer.rebuilds >= 2);
-  expect(away).toMatchObject({ observed: "backing-off", consumer: { cause: "broker-unreachable" } });
+  expect(away).toMatchObject({ observed: "failed", consumer: { cause: "broker-unreachable" } });
   await expectServing(service);
   expect(await lagRows(service)).toEqual([]);
   await broker.proxy.open();
@@ -78,7 +77,7 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const { rebuilds } = (await getSource(service)).consumer;
   await broker.proxy.close();
   await send(60);
-  await untilSource(service, ({ observed, consumer }) => observed === "backing-off" && consumer.rebuilds > rebuilds + 1);
+  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds > rebuilds + 1);
   await expectServing(service);
   const rows = await lagRows(service);
   expect(rows).toHaveLength(2);

@@ -11,22 +11,25 @@ import { getJson, until } from "./http.ts";
 export interface ServiceToOpen {
   /** The `broker` block of `streams.yaml`. */
   readonly broker: Readonly<Record<string, unknown>>;
-  /** Of the one source `articles`, beside its name, kind, namespace and descriptor. */
+  /** Of the source `articles`, beside its name, kind, namespace and descriptor. */
   readonly source: Readonly<Record<string, unknown>> & { readonly topic: string };
+  /** Further sources of articles; each names itself, its group and its namespace. */
+  readonly further?: readonly Readonly<Record<string, unknown>>[];
   readonly limits?: Readonly<Record<string, unknown>>;
 }
 
-/** The service as a process with one source of articles; it is killed and its data are removed when the test is finished. */
-export async function openService({ broker, source, limits }: ServiceToOpen): Promise<ServiceProcess> {
+/** The service as a process with a source of articles; it is killed and its data are removed when the test is finished. */
+export async function openService({ broker, source, further = [], limits }: ServiceToOpen): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), "ysearch-service-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const articles = { name: "articles", kind: "documents", namespace: "articles" };
+  const articles = { name: "articles", namespace: "articles" };
+  const common = { kind: "documents", descriptor: { subject: "ysearch.article" } };
   const service = await ServiceProcess.start({
     folder,
     config: {
       broker,
       limits: { boundsEvery: "500ms", ...limits },
-      sources: [{ ...articles, descriptor: { subject: "ysearch.article" }, ...source }],
+      sources: [{ ...articles, ...source }, ...further].map((entry) => ({ ...common, ...entry })),
     },
   });
   onTestFinished(() => service.kill());
