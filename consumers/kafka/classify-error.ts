@@ -69,8 +69,9 @@ export interface ClassifiedError {
 /**
  * Classifies anything that was thrown. kafkajs wraps errors and loses their type on the way, so the chain of causes is
  * walked; the innermost name that is known decides.
+ * @param topic the source's: a text that it is missing names it
  */
-export function classifyError(error: unknown): ClassifiedError {
+export function classifyError(error: unknown, topic?: string): ClassifiedError {
   if (error instanceof SourceFault) return { code: error.code, text: error.message, type: undefined };
   let found: SourceFaultCode | undefined;
   let type: string | undefined;
@@ -79,7 +80,9 @@ export function classifyError(error: unknown): ClassifiedError {
     if (causeType !== undefined) type = causeType;
     found = codeOf(cause, causeType) ?? found;
   }
-  return { code: found ?? "unknown", text: describe(error), type };
+  const code = found ?? "unknown";
+  const named = code === "topic-missing" && topic !== undefined;
+  return { code, text: named ? topicMissing(topic) : describe(error), type };
 }
 
 function codeOf(cause: object, type: string | undefined): SourceFaultCode | undefined {
@@ -88,11 +91,16 @@ function codeOf(cause: object, type: string | undefined): SourceFaultCode | unde
   return byType ?? BY_NAME.get(textOf(cause, "name") ?? "");
 }
 
-/** The error as the port's own. */
-export function toSourceFault(error: unknown): SourceFault {
+/** The error as the port's own; `topic` as for {@link classifyError}. */
+export function toSourceFault(error: unknown, topic?: string): SourceFault {
   if (error instanceof SourceFault) return error;
-  const { code, text } = classifyError(error);
+  const { code, text } = classifyError(error, topic);
   return new SourceFault(code, text, { cause: error });
+}
+
+/** What an operator reads of a source whose topic the broker does not have. */
+export function topicMissing(topic: string): string {
+  return `the broker has no topic ${topic}: create it, or correct the source's topic`;
 }
 
 function causesOf(error: unknown): object[] {

@@ -79,7 +79,7 @@ async function read(brokers: readonly string[], topic: string, flags: Flags): Pr
   await mustExist(brokers, topic);
   const records = await readTopic(brokers, { topic, last, values: flags.values === true, deadlineMs: READ_MS });
   for (const record of records) console.log(JSON.stringify(record));
-  console.error(`${records.length} records`);
+  console.error(records.length === 1 ? "1 record" : `${records.length} records`);
 }
 
 async function mustExist(brokers: readonly string[], topic: string): Promise<void> {

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
+import { createTopic } from "../../local/broker/topics.ts";
 import { ArticleFeed } from "../../local/feed/plan.ts";
 import { ServiceProcess } from "../../local/service/service-process.ts";
 import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
-import { useBroker } from "../support/broker.ts";
+import { uniqueTopic, useBroker } from "../support/broker.ts";
 import { getJson, getPartitions, until } from "../support/http.ts";
 import { openScenario, type Scenario } from "../support/scenario.ts";
 
@@ -78,6 +79,34 @@ describe("definitions in force", () => {
     expect(await service.stop()).toBe(0);
     await service.restart();
     expect(await getJson(`${service.url}/v1/sources/again/definition`)).toEqual(inForce);
+  });
+
+  it("a source whose topic is missing names it and says what to do, and runs once it is there", async () => {
+    const topic = uniqueTopic("missing");
+    const folder = await mkdtemp(join(tmpdir(), "ysearch-scenario-"));
+    const config = {
+      broker: { brokers: [...useBroker()] },
+      sources: [{ name: "articles", kind: "documents", topic, group: `g.${topic}` }],
+    };
+    const service = await ServiceProcess.start({ folder, config });
+    try {
+      const state = await until(
+        () => source(service.url),
+        (body) => body["reason"] !== undefined,
+      );
+      const text = `the broker has no topic ${topic}: create it, or correct the source's topic`;
+      expect(state["reason"]).toBe(text);
+      expect(state["recentErrors"]).toMatchObject([{ code: "BROKER_TOPIC_MISSING", text }]);
+      await createTopic(useBroker(), { topic, partitions: 1 });
+      await until(
+        () => source(service.url),
+        (body) => body["observed"] === "running",
+      );
+      expect(await service.stop()).toBe(0);
+    } finally {
+      await service.kill();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it("a start without a broker serves the API and says what the source meets", async () => {

@@ -147,7 +147,7 @@ export class ConsumerLife implements Steering {
       });
       await withDeadline(clock, joinMs, "join", this.#running);
     } catch (error) {
-      this.#finish(endOf(error));
+      this.#finish(endOf(error, this.#source.topic));
     }
   }
 
@@ -169,7 +169,7 @@ export class ConsumerLife implements Steering {
       if (this.#over) this.pause(partitions);
       else this.#listener.joined(payload.memberId, partitions);
     });
-    this.#consumer.on(events.CRASH, ({ payload }) => this.#finish(endOf(payload.error)));
+    this.#consumer.on(events.CRASH, ({ payload }) => this.#finish(endOf(payload.error, this.#source.topic)));
   }
 
   /** A consumer can die without a word. A join may rightly be silent for as long as the slowest member takes. */
@@ -213,8 +213,8 @@ export class ConsumerLife implements Steering {
   }
 }
 
-function endOf(error: unknown): LifeEnd {
-  const { code, text } = classifyError(error);
+function endOf(error: unknown, topic: string): LifeEnd {
+  const { code, text } = classifyError(error, topic);
   return { cause: code, text };
 }
 

@@ -6,7 +6,7 @@ import {
   type TopicIdentity,
   type TopicRetention,
 } from "../../../src/ports/record-source.ts";
-import { classifyError, toSourceFault } from "../classify-error.ts";
+import { classifyError, topicMissing, toSourceFault } from "../classify-error.ts";
 import { withDeadline } from "../client/deadline.ts";
 import { createClient, createConsumer } from "../client/kafka-client.ts";
 import type { ResolvedSource } from "../options.ts";
@@ -96,7 +96,7 @@ export class Probe {
       const metadata = await (await anyBroker(cluster)).metadata([topic]);
       const clusterId: unknown = Reflect.get(metadata, "clusterId");
       const entry = metadata.topicMetadata.find((candidate) => candidate.topic === topic);
-      if (entry === undefined) throw new SourceFault("topic-missing", `there is no topic ${topic}`);
+      if (entry === undefined) throw new SourceFault("topic-missing", topicMissing(topic));
       return {
         clusterId: typeof clusterId === "string" ? clusterId : "",
         topic,
@@ -138,7 +138,7 @@ export class Probe {
       ]);
       for (const partition of led) answers.set(partition, boundsAnswer(starts.get(partition), ends.get(partition)));
     } catch (error) {
-      const { code, text } = classifyError(error);
+      const { code, text } = classifyError(error, this.#source.topic);
       const [only] = led;
       if (led.length > 1) {
         // One partition's error fails the whole request: each is asked by itself, so that it spoils its own answer only.
@@ -165,7 +165,7 @@ export class Probe {
     const { topic } = this.#source;
     await cluster.refreshMetadata();
     const metadata = cluster.findTopicPartitionMetadata(topic);
-    if (metadata.length === 0) throw new SourceFault("topic-missing", `there is no topic ${topic}`);
+    if (metadata.length === 0) throw new SourceFault("topic-missing", topicMissing(topic));
     const led = metadata.filter((entry) => entry.leader !== NO_LEADER);
     const leaderless = metadata.filter((entry) => entry.leader === NO_LEADER);
     return { led: led.map((entry) => entry.partitionId), leaderless: leaderless.map((entry) => entry.partitionId) };
@@ -180,7 +180,7 @@ export class Probe {
       return await withDeadline(clock, timings.adminMs, what, answer);
     } catch (error) {
       if (this.#connected === connected) this.#discard();
-      throw toSourceFault(error);
+      throw toSourceFault(error, this.#source.topic);
     }
   }
 

@@ -101,7 +101,7 @@ export class Supervisor {
       if (life.leftoverMember !== undefined) this.#leftovers.add(life.leftoverMember);
       return end;
     } catch (error) {
-      const { code, text } = classifyError(error);
+      const { code, text } = classifyError(error, this.#source.topic);
       return { cause: code, text };
     } finally {
       this.#life = undefined;

@@ -13,6 +13,9 @@ describe("classifying errors", () => {
     const outer = Object.assign(new Error("again", { cause: middle }), { name: "KafkaJSConnectionError" });
     expect(classifyError(outer)).toMatchObject({ code: "topic-missing", type: "UNKNOWN_TOPIC_OR_PARTITION" });
     expect(toSourceFault(outer)).toMatchObject({ name: "SourceFault", code: "topic-missing", cause: outer });
+    const text = "the broker has no topic articles: create it, or correct the source's topic";
+    expect(classifyError(outer, "articles").text).toBe(text);
+    expect(toSourceFault(outer, "articles").message).toBe(text);
   });
 
   it("is total", () => {
