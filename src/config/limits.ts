@@ -130,6 +130,21 @@ export const LIMITS = {
     max: 10 * MINUTE,
     meaning: "Longest wait of a hold between two tries.",
   },
+  metadataMaxAge: {
+    unit: "ms",
+    default: 30 * SECOND,
+    min: SECOND,
+    max: 10 * MINUTE,
+    meaning: "How old what is known of the topic's partitions and leaders may be: new partitions are noticed by then.",
+  },
+  disputeFor: {
+    unit: "ms",
+    default: 30 * SECOND,
+    min: SECOND,
+    max: 10 * MINUTE,
+    meaning:
+      "How long a log that contradicts what was applied is asked again before its partition stops; longer than an election.",
+  },
   boundsEvery: {
     unit: "ms",
     default: 2 * SECOND,

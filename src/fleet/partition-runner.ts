@@ -31,11 +31,12 @@ export class PartitionRunner implements EffectHost {
   readonly work = new Map<number, BatchWork>();
   sourceWide = false;
   readonly #queue: PartitionEvent[] = [];
-  #state: PartitionState = INITIAL_STATE;
+  #state: PartitionState;
   #since: number;
 
   constructor(context: RunnerContext, partition: number) {
     this.#context = context;
+    this.#state = { ...INITIAL_STATE, disputesMax: context.disputesMax };
     this.partition = partition;
     this.topicEpoch = topicEpochOf(context.binding, partition) ?? 0;
     this.#effects = new PartitionEffects(context, this);

@@ -25,6 +25,8 @@ export interface RunnerContext {
   readonly facts: FactsReader;
   readonly budget: MemoryBudget;
   readonly backoff: BackoffLimits;
+  /** Attempts of a dispute before it stops the partition. */
+  readonly disputesMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly errors: RecentErrors;

@@ -1,7 +1,6 @@
 import { BindingRecord, recordNames } from "../control/records.ts";
 import { updateRecord } from "../control/json-record.ts";
 import type { Stop } from "../core/partition/stop.ts";
-import { DISPUTES_MAX } from "../core/partition/transition.ts";
 import { type Binding, bind, rebind } from "../core/topic/binding.ts";
 import { type Assignment, SourceFault } from "../ports/record-source.ts";
 import type { SourceParts } from "./source-service.ts";
@@ -11,7 +10,7 @@ import type { SourceParts } from "./source-service.ts";
  * fewer partitions than are bound or assigned are asked for again before they mean anything. @throws SourceFault, KvFault
  */
 export async function bindTopic(
-  { source, plane, clock, inForce }: SourceParts,
+  { source, plane, clock, inForce, disputesMax }: SourceParts,
   assignment: Assignment,
   attempt: number,
 ): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
@@ -27,7 +26,7 @@ export async function bindTopic(
       stop = undefined;
       if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
       const bound = present.epochs.at(-1)?.partitions ?? 0;
-      if (identity.partitions < bound && attempt <= DISPUTES_MAX) throw stale(identity.partitions, bound);
+      if (identity.partitions < bound && attempt <= disputesMax) throw stale(identity.partitions, bound);
       const result = rebind(present, identity);
       if (result.outcome === "stop") stop = result.stop;
       if (result.outcome === "unchanged" || result.binding === present) return present;

@@ -12,6 +12,7 @@ import { DefinitionStore, type InForce } from "../definitions/definition-store.t
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
 import { DescriptorCatalog } from "../descriptors/catalog.ts";
+import { attemptsWithin } from "../fleet/backoff.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
 import { MemoryBudget } from "../fleet/memory-budget.ts";
@@ -151,6 +152,7 @@ async function openSource(
       heartbeatMs: limits.heartbeatIntervalMs,
       rebalanceTimeoutMs: limits.rebalanceTimeoutMs,
       fetchWaitMs: limits.fetchWaitMs,
+      metadataMaxAgeMs: limits.metadataMaxAgeMs,
     },
     onMemberId: (memberId) => {
       recordMember(plane.control, definition.name, memberId).catch((error: unknown) => {
@@ -161,6 +163,7 @@ async function openSource(
   });
   const survey = new SourceSurvey(definition.name, plane, systemClock);
   await survey.refresh(new Set());
+  const backoff = { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs };
   const letters = createDeadLetters({ ...connection, createMissing: definition.createDeadLetterTopic });
   return new SourceService({
     inForce,
@@ -170,7 +173,8 @@ async function openSource(
     letters,
     verdicts: new Verdicts(definition.name, dependencies),
     budget,
-    backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
+    backoff,
+    disputesMax: attemptsWithin(limits.disputeForMs, backoff),
     clock: systemClock,
     logger,
     errors,

@@ -38,6 +38,7 @@ function build() {
       verdicts: new Verdicts("articles", dependencies),
       budget: new MemoryBudget(1_000_000, 1_000),
       backoff,
+      disputesMax: 15,
       clock,
       logger: silent,
       errors: new RecentErrors(clock, silent),

@@ -93,7 +93,10 @@ it("says why a broker is not trusted or does not trust us, in few lines, and ser
   ];
   await allOf(refusals, async ({ block, text }) => {
     const service = await openService({ broker: block, source: { topic: "any" } });
-    const refused = await untilSource(service, (seen) => seen.observed === "backing-off" && seen.consumer.rebuilds >= 3);
+    const refused = await untilSource(
+      service,
+      (seen) => seen.observed === "backing-off" && seen.consumer.rebuilds >= 3,
+    );
     expect(refused.reason).toMatch(text);
     expect(refused.consumer.cause).toBe("authentication-failed");
     expect((await getJson(`${service.url}/livez`)).status).toBe(200);

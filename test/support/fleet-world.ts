@@ -78,6 +78,8 @@ export class FleetWorld {
   readonly letters = new KeptLetters();
   readonly log: FakeLog;
   logger: Logger = silent;
+  backoff = { initialMs: 100, maxMs: 1_000 };
+  disputesMax = 15;
   /** What each new process compiles stored revisions with. */
   compiler: DecoderCompiler = stubCompiler;
   source: FakeRecordSource;
@@ -110,7 +112,8 @@ export class FleetWorld {
       letters: this.letters,
       verdicts: new Verdicts("articles", { ...this.#verdictDependencies(), compiler: this.compiler }),
       budget: new MemoryBudget(1_000_000, 1_000),
-      backoff: { initialMs: 100, maxMs: 1_000 },
+      backoff: this.backoff,
+      disputesMax: this.disputesMax,
       clock: this.clock,
       logger: this.logger,
       errors: new RecentErrors(this.clock, this.logger),

@@ -1,7 +1,7 @@
 import type { Offset } from "../offset.ts";
 import { outOfRange, type Verification } from "./start.ts";
 import type { BoundsReading, Cause, FetchFaultCode, PartitionState, Step } from "./state.ts";
-import { DISPUTES_MAX, halted, truncateAfter, unchanged } from "./transition.ts";
+import { halted, truncateAfter, unchanged } from "./transition.ts";
 
 /** The broker edge could not turn a fetch into records; it has paused the partition already. */
 export function onFetchFault(state: PartitionState, position: Offset, fault: FetchFaultCode, detail: string): Step {
@@ -66,7 +66,7 @@ function settle(state: PartitionState, { attempts, cause, verify }: Dispute, rea
   const position = state.position ?? 0;
   const stop = outOfRange(position, bounds);
   if (stop?.code === "BELOW_LOG_START") return halted(state, stop);
-  if (attempts >= DISPUTES_MAX) {
+  if (attempts >= state.disputesMax) {
     return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });
   }
   if (stop !== undefined) return dispute(state, attempts + 1, cause, verify);

@@ -2,7 +2,7 @@ import { invariant } from "../invariant.ts";
 import { decideStart, type StartDecision, type StartFacts } from "./start.ts";
 import type { Cause, PartitionState, Step } from "./state.ts";
 import type { Stop } from "./stop.ts";
-import { DISPUTES_MAX, halted, unchanged } from "./transition.ts";
+import { halted, unchanged } from "./transition.ts";
 
 /** Facts are complete: begin, stop, or record the first start. `stop`: the partition was stopped before and stays so (I13). */
 export function onFacts(state: PartitionState, facts: StartFacts, stop: Stop | undefined): Step {
@@ -22,7 +22,7 @@ export function onFacts(state: PartitionState, facts: StartFacts, stop: Stop | u
   if (decision.decision === "first-start") return { state: known, effects: [{ effect: "record-first-start" }] };
   if (decision.decision === "start") return begin(known, decision);
   const { disputes } = state.phase;
-  if (disputes >= DISPUTES_MAX || decision.stop.code !== "ABOVE_LOG_END") return halted(known, decision.stop);
+  if (disputes >= state.disputesMax || decision.stop.code !== "ABOVE_LOG_END") return halted(known, decision.stop);
   return again(known, { code: "OUT_OF_RANGE", text: decision.stop.detail }, disputes + 1);
 }
 

@@ -70,7 +70,12 @@ export interface PartitionState {
   /** How far the copy is known to be durable. */
   readonly copied: Offset | undefined;
   readonly nextSeq: number;
+  /** How often an out-of-range answer that the bounds contradict, or an end below us, is asked about before it stops. */
+  readonly disputesMax: number;
 }
+
+/** With the default waits about half a minute: longer than a leader election leaves a wrong high watermark. */
+export const DISPUTES_DEFAULT = 8;
 
 /** A partition that was just assigned. */
 export const INITIAL_STATE: PartitionState = {
@@ -86,6 +91,7 @@ export const INITIAL_STATE: PartitionState = {
   committed: undefined,
   copied: undefined,
   nextSeq: 1,
+  disputesMax: DISPUTES_DEFAULT,
 };
 
 /** What happens to a partition. */

@@ -2,12 +2,6 @@ import type { Offset } from "../offset.ts";
 import type { InFlight, PartitionEffect, PartitionState, Step } from "./state.ts";
 import type { Stop } from "./stop.ts";
 
-/**
- * How often an out-of-range answer that the bounds contradict, or an end below us, is tried again before it stops: with
- * the default waits about a minute and a half, longer than a leader election leaves a wrong high watermark.
- */
-export const DISPUTES_MAX = 15;
-
 /** Nothing changes. */
 export function unchanged(state: PartitionState): Step {
   return { state, effects: [] };

@@ -4,12 +4,12 @@ import { PIPELINE_BATCHES } from "../../../src/core/partition/flow.ts";
 import { step } from "../../../src/core/partition/machine.ts";
 import {
   type DeliveredBatch,
+  DISPUTES_DEFAULT,
   INITIAL_STATE,
   type PartitionEffect,
   type PartitionEvent,
   type PartitionState,
 } from "../../../src/core/partition/state.ts";
-import { DISPUTES_MAX } from "../../../src/core/partition/transition.ts";
 
 const cause = { code: "KV_NO_QUORUM", text: "two owners are down" };
 
@@ -116,7 +116,7 @@ describe("I4: out of range", () => {
 
   it("a spurious answer is retried at the same position, a bounded number of times", () => {
     let { state } = run([startedAt(5)]);
-    for (let dispute = 1; dispute < DISPUTES_MAX; dispute += 1) {
+    for (let dispute = 1; dispute < DISPUTES_DEFAULT; dispute += 1) {
       const retried = run([fault, bounds(0, 100)], state);
       expect(retried.effects).toEqual([{ effect: "begin", position: 5 }]);
       state = retried.state;
@@ -126,7 +126,7 @@ describe("I4: out of range", () => {
 
   it("above the end is looked at again before it stops, and then nothing is committed any more", () => {
     let { state } = run([startedAt(5), batch(5, 200), acknowledged(1), fault]);
-    for (let attempt = 1; attempt < DISPUTES_MAX; attempt += 1) {
+    for (let attempt = 1; attempt < DISPUTES_DEFAULT; attempt += 1) {
       const again = run([bounds(0, 100)], state);
       expect(again.names).toEqual(["pause", "read-bounds"]);
       state = again.state;
