@@ -13,10 +13,10 @@ export function check({ config, file, warnings }: LoadedConfig, readFile: ReadFi
   const tokens =
     http.tokensFile === undefined
       ? "no tokens (loopback only)"
-      : `${parseTokens(new TextDecoder().decode(readFile(http.tokensFile, TOKENS_BYTES_MAX))).length} tokens`;
+      : counted(parseTokens(new TextDecoder().decode(readFile(http.tokensFile, TOKENS_BYTES_MAX))).length, "token");
   const scheme = http.tls === undefined ? "http" : "https";
   const lines = [
-    `${file ?? "no file, defaults"}: valid${warnings.length === 0 ? "" : `, ${warnings.length} warnings`}`,
+    `${file ?? "no file, defaults"}: valid${warnings.length === 0 ? "" : `, ${counted(warnings.length, "warning")}`}`,
     `http: ${scheme}://${http.host.includes(":") ? `[${http.host}]` : http.host}:${http.port}, ${tokens}`,
     `broker: ${broker.brokers.join(", ")}${broker.ssl === undefined ? "" : ", TLS"}${broker.sasl === undefined ? "" : `, ${broker.sasl.mechanism}`}`,
     `kv: ${kv.engine}, ${kv.writeAcks} of 3 acks, ${kv.directories.join(" ")}`,
@@ -24,4 +24,8 @@ export function check({ config, file, warnings }: LoadedConfig, readFile: ReadFi
     ...sources.map((source) => `  ${source.name}: ${source.kind} from ${source.topic} as ${source.group}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }

@@ -1,4 +1,4 @@
-import type { ConfigInputs, LoadedConfig } from "../config/index.ts";
+import type { ConfigInputs, LoadedConfig, SourceSeed } from "../config/index.ts";
 
 /** Everything that the program takes from its surroundings. */
 export interface CliInputs extends ConfigInputs {
@@ -9,10 +9,10 @@ export interface CliInputs extends ConfigInputs {
   out(text: string): void;
   /** Writes to standard error, as it is. */
   err(text: string): void;
-  /** Standard input to its end, at most 64 KiB. */
-  readInput(): Promise<string>;
+  /** A token from standard input: all of it, at most 64 KiB; on a terminal one line, asked for and not shown. */
+  readToken(): Promise<string>;
   /** What keeps the configured sources from running with this build, one line each; empty when nothing does. */
-  sourceFaults(loaded: LoadedConfig): Promise<readonly string[]>;
+  sourceFaults(sources: readonly SourceSeed[]): Promise<readonly string[]>;
   /** Runs the service until it has stopped; returns the exit code. */
   serve(loaded: LoadedConfig): Promise<number>;
 }

@@ -2,10 +2,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBounded } from "../config/index.ts";
-import { StreamsError } from "../errors.ts";
 import type { CliInputs } from "./inputs.ts";
-
-const INPUT_BYTES_MAX = 64 * 1024;
+import { readToken } from "./read-token.ts";
 
 /** The surroundings of this process, without what only the whole program can do. */
 export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
@@ -17,7 +15,7 @@ export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
     version: packageVersion(),
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    readInput,
+    readToken: () => readToken(process.stdin, (text) => void process.stderr.write(text)),
   };
 }
 
@@ -41,16 +39,4 @@ function versionIn(file: string): string | undefined {
   }
   const parsed: unknown = JSON.parse(text);
   return typeof parsed === "object" && parsed !== null && "version" in parsed ? String(parsed.version) : undefined;
-}
-
-async function readInput(): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of process.stdin) {
-    const bytes: Uint8Array = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    length += bytes.length;
-    if (length > INPUT_BYTES_MAX) throw new StreamsError("CONFIG_INVALID", "standard input has more than 64 KiB");
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

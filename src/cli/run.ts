@@ -1,4 +1,4 @@
-import { loadConfig, type LoadedConfig } from "../config/index.ts";
+import { InvalidConfig, loadConfig, type LoadedConfig } from "../config/index.ts";
 import { StreamsError } from "../errors.ts";
 import { apply } from "./apply.ts";
 import { readArguments, type Command } from "./arguments.ts";
@@ -44,14 +44,23 @@ type TextCommand = Exclude<Command, { readonly command: "serve" | "apply" }>;
 async function textOf(command: TextCommand, inputs: CliInputs): Promise<string> {
   if (command.command === "help") return HELP;
   if (command.command === "version") return `${inputs.version}\n`;
-  if (command.command === "check") return checked(load(command.config, inputs), inputs);
+  if (command.command === "check") return checked(command.config, inputs);
   if (command.command === "print-config") return configText(load(command.config, inputs));
-  return hashTokenLine(command.name, command.role, await inputs.readInput());
+  return hashTokenLine(command.name, command.role, await inputs.readToken());
 }
 
-/** @throws StreamsError CONFIG_INVALID when a source cannot run: what the schema cannot see */
-async function checked(loaded: LoadedConfig, inputs: CliInputs): Promise<string> {
-  const faults = await inputs.sourceFaults(loaded);
+/** @throws StreamsError CONFIG_INVALID with every fault, what keeps a source from running included: the schema cannot see it */
+async function checked(config: string | undefined, inputs: CliInputs): Promise<string> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = load(config, inputs);
+  } catch (error) {
+    if (!(error instanceof InvalidConfig)) throw error;
+    // One run tells everything, also what keeps the sources without a fault in the file from running.
+    const lines = [error.message, ...(await inputs.sourceFaults(error.sources))];
+    throw new StreamsError("CONFIG_INVALID", lines.join("\n"), {}, { cause: error });
+  }
+  const faults = await inputs.sourceFaults(loaded.config.sources);
   if (faults.length > 0) throw new StreamsError("CONFIG_INVALID", faults.join("\n"));
   return check(loaded, inputs.readFile);
 }

@@ -85,10 +85,6 @@ function pemFiles(reader: ConfigReader, path: string, named: PemPaths, { cwd, re
 
 function buildBroker(reader: ConfigReader, broker: FileValues["broker"], inputs: BuildInputs): BrokerConfig {
   const { brokers, clientId, ssl } = broker;
-  for (const [index, address] of brokers.entries()) {
-    const port = Number(address.slice(address.lastIndexOf(":") + 1));
-    if (port < 1 || port > 65_535) reader.fault(`broker.brokers[${index}]`, `the port is ${port}`, "write 1 to 65535");
-  }
   if ((ssl?.certFile === undefined) !== (ssl?.keyFile === undefined)) {
     reader.fault("broker.ssl", "only one of certFile and keyFile", "write both or neither");
   }

@@ -1,3 +1,4 @@
+import type { SourceSeed } from "../core/source.ts";
 import { StreamsError } from "../errors.ts";
 
 /** One thing that is wrong with the configuration. No text of it holds a secret. */
@@ -21,13 +22,28 @@ export function faultText(fault: ConfigFault, file?: string): string {
 /** Faults that are reported at once. */
 const FAULTS_MAX = 50;
 
-/** All faults of a configuration as one CONFIG_INVALID, in the order of the file; `extra.faults` has them one by one. */
-export function configError(faults: readonly ConfigFault[], file?: string): StreamsError {
+/** A configuration that cannot be used; `extra.faults` has the faults one by one. */
+export class InvalidConfig extends StreamsError {
+  /** The sources without a fault of their own, so that what only the build knows of them can be told at the same time. */
+  readonly sources: readonly SourceSeed[];
+
+  constructor(detail: string, faults: readonly ConfigFault[], sources: readonly SourceSeed[]) {
+    super("CONFIG_INVALID", detail, { faults });
+    this.sources = sources;
+  }
+}
+
+/** All faults of a configuration as one CONFIG_INVALID, in the order of the file. */
+export function configError(
+  faults: readonly ConfigFault[],
+  file?: string,
+  sources: readonly SourceSeed[] = [],
+): InvalidConfig {
   const ordered = faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity));
   const kept = ordered.slice(0, FAULTS_MAX);
   const lines = kept.map((fault) => faultText(fault, file));
   if (ordered.length > kept.length) lines.push(`… and ${ordered.length - kept.length} more`);
-  return new StreamsError("CONFIG_INVALID", lines.join("\n"), { faults: kept });
+  return new InvalidConfig(lines.join("\n"), kept, sources);
 }
 
 /** A value as a fault may show it: short, on one line. */

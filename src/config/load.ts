@@ -31,10 +31,11 @@ export function loadConfig(inputs: ConfigInputs): LoadedConfig {
   const reader = new ConfigReader(parsed, inputs.env);
   const values = withoutFaultySources(reader, reader.read(FileSchema));
   // The reader and the schema must agree; where they do not, the schema decides.
-  if (!Value.Check(FileSchema, values.file))
-    throw configError([...reader.faults, ...schemaFaults(reader, values.file)], file?.shown);
-  const { config, warnings } = buildConfig(reader, values.file, values.sources, inputs);
-  if (reader.faults.length > 0) throw configError(reader.faults, file?.shown);
+  const whole = reader.faults.length > 0 ? withoutFaultyBlocks(values.file) : values.file;
+  if (!Value.Check(FileSchema, whole))
+    throw configError([...reader.faults, ...schemaFaults(reader, whole)], file?.shown);
+  const { config, warnings } = buildConfig(reader, whole, values.sources, inputs);
+  if (reader.faults.length > 0) throw configError(reader.faults, file?.shown, config.sources);
   return {
     config: freeze(config),
     provenance: reader.provenance,
@@ -56,6 +57,17 @@ function withoutFaultySources(
   );
   const whole = sources.filter((entry) => entry !== undefined);
   return { file: reader.faults.length > 0 ? { ...values, sources: whole } : values, sources };
+}
+
+/** Blocks that have faults are as if they were not there, so that what is wrong with the others can still be found. */
+function withoutFaultyBlocks(values: unknown): unknown {
+  const defaults = new ConfigReader(undefined, {}).read(FileSchema);
+  if (typeof defaults !== "object" || typeof values !== "object") return defaults;
+  const given = Object.entries(values ?? {}).filter(([key, block]) => {
+    const schema = Object.entries(FileSchema.properties).find(([name]) => name === key)?.[1];
+    return schema !== undefined && Value.Check(schema, block);
+  });
+  return { ...defaults, ...Object.fromEntries(given) };
 }
 
 function schemaFaults(reader: ConfigReader, values: unknown): readonly ConfigFault[] {

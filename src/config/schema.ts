@@ -61,12 +61,15 @@ const Sasl = closed(
   "Authentication to the broker. Exactly one of password and passwordFile.",
 );
 
+/** 1 to 65535. */
+const PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+
 const Broker = closed(
   {
     brokers: Type.Array(
       Type.String({
-        pattern: "^[A-Za-z0-9]([A-Za-z0-9._-]{0,252}):[0-9]{1,5}$",
-        right: "host:port with a host name or an IPv4 address",
+        pattern: `^[A-Za-z0-9]([A-Za-z0-9._-]{0,252}):${PORT}$`,
+        right: "host:port with a host name or an IPv4 address, port 1 to 65535",
         description: "host:port",
       }),
       { default: ["localhost:9092"], minItems: 1, maxItems: 100, description: "Brokers to ask first, host:port each." },

@@ -1,5 +1,5 @@
 import { kinds } from "../../consumers/index.ts";
-import type { LoadedConfig, SourceSeed } from "../config/index.ts";
+import type { SourceSeed } from "../config/index.ts";
 import type { SourceDefinition } from "../core/source.ts";
 import { createDecoderCompiler } from "../decoding/compiler.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
@@ -8,11 +8,10 @@ import { compileVerdict } from "../fleet/verdicts.ts";
 
 /**
  * What keeps configured sources from running with this build, found without a store or a broker: a kind that it does not
- * have, a subject, message or mapping that
- * does not fit.
+ * have, a subject, message or mapping that does not fit. One line each.
  */
-export async function sourceFaults({ config }: LoadedConfig): Promise<readonly string[]> {
-  const faults = await Promise.all(config.sources.map(faultOf));
+export async function sourceFaults(sources: readonly SourceSeed[]): Promise<readonly string[]> {
+  const faults = await Promise.all(sources.map(faultOf));
   return faults.filter((fault) => fault !== undefined);
 }
 
@@ -39,6 +38,7 @@ async function faultOf(seed: SourceSeed): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     if (!(error instanceof StreamsError)) throw error;
-    return `source ${seed.name}: ${error.code}: ${error.message}`;
+    const place = `source ${seed.name}: `;
+    return `${place}${error.code}: ${error.message.startsWith(place) ? error.message.slice(place.length) : error.message}`;
   }
 }

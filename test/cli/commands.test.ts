@@ -33,8 +33,23 @@ test("check summarises a valid configuration", async () => {
   };
   const { code, out, err } = await cli(["check"], { files });
   expect({ code, err }).toEqual({ code: 0, err: expect.stringMatching(/^warning: http\.host/) as unknown });
-  expect(out).toContain("http://[::]:8080, 1 tokens");
+  expect(out).toContain("http://[::]:8080, 1 token\n");
+  expect(out).toContain("valid, 1 warning\n");
   expect(out).toContain("articles: documents from t as ysearch-streams.articles");
+});
+
+test("check tells the faults of the file and what the build knows of its other sources in one run", async () => {
+  const files = {
+    "/srv/app/streams.yaml":
+      "http: { prt: 1 }\nsources: [{ name: A, kind: traffic, topic: t }, { name: b, kind: traffic, topic: t }]",
+  };
+  const { code, err, checked } = await cli(["check"], { files, faults: ["source b: not in this build"] });
+  expect({ code, checked }).toEqual({ code: 1, checked: ["b"] });
+  expect(err.trimEnd().split("\n")).toEqual([
+    expect.stringContaining("http.prt: unknown key"),
+    expect.stringContaining("sources[0].name"),
+    "source b: not in this build",
+  ]);
 });
 
 test("check refuses a tokens file that is none", async () => {

@@ -7,6 +7,8 @@ export interface CliRun {
   readonly err: string;
   /** Configurations that `serve` was started with. */
   readonly served: readonly unknown[];
+  /** Sources that were held against the build. */
+  readonly checked: readonly string[];
 }
 
 /** Runs the program with these arguments in /srv/app, with these files and variables. */
@@ -22,6 +24,7 @@ export async function cli(
   const { files = {}, env = {}, input = "" } = given;
   const written = { out: "", err: "" };
   const served: unknown[] = [];
+  const checked: string[] = [];
   const inputs: CliInputs = {
     argv,
     env,
@@ -34,12 +37,15 @@ export async function cli(
     },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
-    readInput: () => Promise.resolve(input),
-    sourceFaults: () => Promise.resolve(given.faults ?? []),
+    readToken: () => Promise.resolve(input),
+    sourceFaults: (sources) => {
+      checked.push(...sources.map(({ name }) => name));
+      return Promise.resolve(given.faults ?? []);
+    },
     serve: (loaded) => {
       served.push(loaded.config);
       return Promise.resolve(7);
     },
   };
-  return { code: await runCli(inputs), ...written, served };
+  return { code: await runCli(inputs), ...written, served, checked };
 }

@@ -57,7 +57,9 @@ test.each<[string, string, RegExp]>([
   ["broker: { brokers: ['[::1]:9092'] }", "broker.brokers[0]", /host:port/],
   ["broker: { brokers: ['::1:9092'] }", "broker.brokers[0]", /host:port/],
   ["broker: { brokers: [localhost] }", "broker.brokers[0]", /host:port/],
-  ["broker: { brokers: ['localhost:99999'] }", "broker.brokers[0]", /port is 99999/],
+  ["broker: { brokers: ['localhost:99999'] }", "broker.brokers[0]", /"localhost:99999"; write .*port 1 to 65535/],
+  ["broker: { brokers: ['localhost:0'] }", "broker.brokers[0]", /port 1 to 65535/],
+  ["broker: { brokers: ['localhost:65536'] }", "broker.brokers[0]", /port 1 to 65535/],
   ["broker: { brokers: [] }", "broker.brokers", /0 entries/],
   ["broker: { brokers: 'localhost:9092' }", "broker.brokers", /not a list/],
   ["kv: { directories: [a, b] }", "kv.directories", /2 entries; write 3/],
@@ -92,6 +94,26 @@ test.each([
   const sources = [own("a"), { ...own("b"), [key]: own("a")[key as "name" | "group" | "namespace"] }];
   const faults = faultsOf({ yaml: JSON.stringify({ sources }) });
   expect(faults).toMatchObject([{ path: `sources[1].${key}`, right: expect.stringContaining(why) as unknown }]);
+});
+
+test("what is wrong elsewhere is found although a block lacks a key that it needs", () => {
+  const yaml = `
+http: { host: 0.0.0.0 }
+broker: { brokers: ['a:99999', b], sasl: { mechanism: plain } }
+limits: { fetchWait: 2s }
+sources:
+  - { kind: documents, topic: t }
+  - { name: b, kind: documents, topic: t, deadLetterTopic: t }
+`;
+  expect(faultsOf({ yaml }).map(({ path }) => path)).toEqual([
+    "http.host",
+    "broker.brokers[0]",
+    "broker.brokers[1]",
+    "limits.fetchWait",
+    "sources[1].deadLetterTopic",
+    "broker.sasl.username",
+    "sources[0].name",
+  ]);
 });
 
 test("all faults are reported at once, in the order of the file, each with its line", () => {

@@ -5,7 +5,7 @@ import { sourceFaults } from "../../src/wiring/source-faults.ts";
 function faultsOf(sources: string): Promise<readonly string[]> {
   const text = `broker: { brokers: ["localhost:9092"] }\nsources:\n${sources}`;
   const readFile = () => new TextEncoder().encode(text);
-  return sourceFaults(loadConfig({ env: {}, cwd: "/srv/app", readFile }));
+  return sourceFaults(loadConfig({ env: {}, cwd: "/srv/app", readFile }).config.sources);
 }
 
 describe("what keeps a configured source from running", () => {
@@ -13,7 +13,11 @@ describe("what keeps a configured source from running", () => {
     ["the built-in descriptor with the kind's own mapping", "  - { name: a, kind: documents, topic: a }", []],
     ["raw documents", "  - { name: a, kind: documents, topic: a, format: raw }", []],
     ["bids as documents", "  - { name: b, kind: documents, topic: b, descriptor: { subject: ysearch.bid } }", []],
-    ["a kind that this build lacks", "  - { name: a, kind: traffic, topic: a }", [/does not run kind traffic/]],
+    [
+      "a kind that this build lacks",
+      "  - { name: a, kind: traffic, topic: a }",
+      [/^source a: CONFIG_INVALID: this build does not run kind traffic/],
+    ],
     [
       "a subject that nobody registered",
       "  - { name: a, kind: documents, topic: a, descriptor: { subject: x.y } }",
