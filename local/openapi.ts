@@ -6,6 +6,7 @@ import { buildApp } from "../routes/index.ts";
 import { createAccess } from "../src/access/index.ts";
 import { ERRORS } from "../src/errors.ts";
 import type { ControlPlane } from "../src/ports/control-plane.ts";
+import { operationsNotBuilt, pathsOf } from "./remedies.ts";
 
 const OPENAPI = new URL("../openapi/openapi.json", import.meta.url);
 const CATALOGUE = new URL("../openapi/ERRORS.md", import.meta.url);
@@ -27,8 +28,8 @@ export async function openApiText(): Promise<string> {
   return text;
 }
 
-/** The error catalogue as a page: one row per code. */
-export function errorsText(): string {
+/** The error catalogue as a page: one row per code, and which operations its remedies name that the contract lacks. */
+export function errorsText(openApi: string): string {
   const rows = ERROR_CODES.map(
     (code) => `| \`${code}\` | ${statusOf(code)} | ${ERRORS[code].title} | ${ERRORS[code].remedy} |`,
   );
@@ -42,6 +43,19 @@ This page is written by \`local/openapi.ts\`; a test holds it to the catalogue i
 | code | status | title | remedy |
 |---|---|---|---|
 ${rows.join("\n")}
+${notBuiltText(openApi)}`;
+}
+
+function notBuiltText(openApi: string): string {
+  const missing = operationsNotBuilt(pathsOf(openApi)).map(({ what }) => `- ${what}`);
+  if (missing.length === 0) return "";
+  return `
+## Not in this version
+
+Remedies, those of stopped partitions above all, may name what this version cannot do yet. A stopped partition skips nothing
+while it waits, but its topic's retention goes on: raise that before the first unread record expires.
+
+${missing.join("\n")}
 `;
 }
 
@@ -97,6 +111,7 @@ function silent() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await writeFile(OPENAPI, await openApiText());
-  await writeFile(CATALOGUE, errorsText());
+  const openApi = await openApiText();
+  await writeFile(OPENAPI, openApi);
+  await writeFile(CATALOGUE, errorsText(openApi));
 }

@@ -109,7 +109,7 @@ export const ERRORS = {
   DEFINITION_CHANGE_REFUSED: {
     kind: "impossible",
     title: "This part of a source's definition cannot be changed in place",
-    remedy: "Define a new source, or open a topic epoch; the detail names the fields.",
+    remedy: "Define a new source with a name, group and namespace of its own; the detail names the fields.",
   },
   DEFINITION_CONFLICT: {
     kind: "impossible",
@@ -134,7 +134,7 @@ export const ERRORS = {
   DESCRIPTOR_UNKNOWN: {
     kind: "impossible",
     title: "There is no such descriptor subject or version",
-    remedy: "Name a built-in subject, or register the descriptor first.",
+    remedy: "Name a built-in subject and its version; docs/configuration.md lists the subjects.",
   },
   MAPPING_INVALID: {
     kind: "impossible",

@@ -85,8 +85,8 @@ async function read(brokers: readonly string[], topic: string, flags: Flags): Pr
 async function mustExist(brokers: readonly string[], topic: string): Promise<void> {
   const topics = await withAdmin(brokers, (admin) => admin.listTopics());
   if (topics.includes(topic)) return;
-  const create = `npm run topic -- create ${topic}`;
-  throw new LocalBrokerError(`there is no topic ${topic} at ${brokers.join(",")}; '${create}' creates it`);
+  const remedy = `npm run topic -- create ${topic}`;
+  throw new LocalBrokerError(`there is no topic ${topic} at ${brokers.join(",")}; '${remedy}' creates it`);
 }
 
 /** @throws LocalBrokerError when the flag is no whole number from 1 to 100,000 */
