@@ -48,6 +48,9 @@ export const Definition = Closed(
       maximum: WORST_LAG_MS_MAX,
       description: "Worst processing lag, milliseconds: the topic must retain more.",
     }),
+    allowShortRetention: Type.Optional(
+      Type.Boolean({ description: "Start although the topic keeps records no longer than that: they may be lost." }),
+    ),
     onPoison: Words(["dead-letter", "stop"]),
     deadLetterTopic: Type.String({ pattern: TOPIC_PATTERN }),
     createDeadLetterTopic: Type.Boolean({

@@ -33,6 +33,7 @@ function definitionBody(definition: SourceDefinition): DefinitionBody {
     body: definition.body,
     startFrom: typeof startFrom === "string" ? startFrom : { timestamp: timeText(startFrom.timestampMs) },
     worstLagMs: definition.worstLagMs,
+    allowShortRetention: definition.allowShortRetention,
     onPoison: definition.onPoison,
     deadLetterTopic: definition.deadLetterTopic,
     createDeadLetterTopic: definition.createDeadLetterTopic,
@@ -44,9 +45,11 @@ function definitionBody(definition: SourceDefinition): DefinitionBody {
  * @throws StreamsError REQUEST_MALFORMED for a time that no calendar has
  */
 export function readSeed(body: Static<typeof DefinitionToPut>): SourceSeed {
-  const { startFrom, descriptor, mapping, ...rest } = body;
+  const { startFrom, descriptor, mapping, allowShortRetention, ...rest } = body;
   return defined({
     ...rest,
+    // False and absent are one thing: a definition that is sent back as the file spells it is no change.
+    allowShortRetention: allowShortRetention === true ? true : undefined,
     descriptor: descriptor && defined(descriptor),
     mapping,
     startFrom: readStartFrom(startFrom),

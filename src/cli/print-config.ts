@@ -25,11 +25,12 @@ function spelled(config: StreamsConfig): Record<string, unknown> {
   };
 }
 
-function spelledSource({ worstLagMs, startFrom, ...rest }: SourceSeed): Record<string, unknown> {
+function spelledSource({ worstLagMs, allowShortRetention, startFrom, ...rest }: SourceSeed): Record<string, unknown> {
   return {
     ...rest,
     startFrom: typeof startFrom === "string" ? startFrom : new Date(startFrom.timestampMs).toISOString(),
     worstLag: formatDuration(worstLagMs),
+    allowShortRetention: allowShortRetention ?? false,
   };
 }
 

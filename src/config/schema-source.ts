@@ -92,7 +92,11 @@ export const SourceSchema = closed(
       minimum: 1000,
       maximum: 3650 * 86_400_000,
       description:
-        "Worst processing lag, which the topic's retention should exceed. Kept with the definition; not enforced by this version.",
+        "Worst processing lag. A source whose topic keeps records no longer than this (retention.ms) does not start.",
+    }),
+    allowShortRetention: Type.Boolean({
+      default: false,
+      description: "Start the source although its topic keeps records no longer than worstLag: they may be lost.",
     }),
     onPoison: oneOf(["dead-letter", "stop"], {
       default: "dead-letter",

@@ -47,6 +47,7 @@ function readSource(reader: ConfigReader, entry: SourceValues, path: string): So
     body,
     startFrom,
     worstLagMs: entry.worstLag,
+    ...(entry.allowShortRetention ? { allowShortRetention: true } : {}),
     onPoison,
     deadLetterTopic,
     createDeadLetterTopic,

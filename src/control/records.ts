@@ -31,6 +31,7 @@ export const DefinitionSchema = Type.Object({
   body: oneOf(["json", "original"]),
   startFrom: Type.Union([Type.Literal("earliest"), Type.Literal("latest"), Moment]),
   worstLagMs: Type.Integer({ minimum: 0 }),
+  allowShortRetention: Type.Optional(Type.Boolean()),
   onPoison: oneOf(["dead-letter", "stop"]),
   deadLetterTopic: Type.String(),
   createDeadLetterTopic: Type.Boolean(),

@@ -47,6 +47,8 @@ export interface SourceDefinition {
   readonly startFrom: StartFrom;
   /** Worst processing lag that the topic's retention must exceed (I15). */
   readonly worstLagMs: number;
+  /** Set where the source runs although its topic keeps records no longer than that; absent otherwise. */
+  readonly allowShortRetention?: boolean;
   readonly onPoison: "dead-letter" | "stop";
   readonly deadLetterTopic: string;
   /** Whether the service creates the dead-letter topic when it is missing. */

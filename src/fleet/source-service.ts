@@ -1,22 +1,17 @@
 import type { Offset } from "../core/offset.ts";
-import { knownBounds } from "../core/partition/range.ts";
+import type { Refusal } from "../core/retention.ts";
 import type { Binding } from "../core/topic/binding.ts";
-import {
-  type Assignment,
-  type BoundsAnswer,
-  type FetchFault,
-  type SourceEvents,
-  SourceFault,
-  type SourceState,
-} from "../ports/record-source.ts";
+import { type Assignment, type FetchFault, type SourceEvents, type SourceState } from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { backoffMs } from "./backoff.ts";
+import { type BoundsReadings, BoundsWatch } from "./bounds-watch.ts";
 import { brokerCode, consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
+import { checkRetention } from "./retention-check.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import type { SourceSurvey, StoredStop } from "./source-survey.ts";
 import type { RunnerCounts } from "./source-tally.ts";
@@ -37,14 +32,6 @@ export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "
   readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
 }
 
-/** The last regular reading of the log's bounds. `measuredAt` is when it began: what came later is not in it. */
-export interface BoundsReadings {
-  readonly measuredAt: number;
-  readonly answers: ReadonlyMap<number, BoundsAnswer>;
-  /** Why there is no reading now, as a stable word: `topic-missing`, `broker-unreachable`, `not-measured` … */
-  readonly failure: string | undefined;
-}
-
 /** How many records a drain left uncommitted, by partition. */
 export interface DrainResult {
   readonly uncommitted: readonly number[];
@@ -58,13 +45,15 @@ export class SourceService implements SourceEvents {
   readonly parts: SourceParts;
   readonly #committer: Committer;
   readonly #timers: Timers;
+  readonly #bounds: BoundsWatch;
   #runners: ReadonlyMap<number, PartitionRunner> = new Map();
   #epoch = -1;
   #assigned: ReadonlySet<number> = new Set();
   #takeFailure: string | undefined;
+  #refusal: Refusal | undefined;
+  #started = false;
   #consumer: SourceState = { state: "idle", rebuilds: 0 };
   #consumerSince: number;
-  #readings: BoundsReadings;
   #phase: "running" | "draining" = "running";
   readonly #unrecorded = new Map<number, UnrecordedStop>();
 
@@ -73,7 +62,7 @@ export class SourceService implements SourceEvents {
     this.#committer = new Committer(parts.source, parts.plane, parts.errors, parts.clock);
     this.#timers = new Timers(parts.clock);
     this.#consumerSince = parts.clock.now();
-    this.#readings = { measuredAt: 0, answers: new Map(), failure: "not-measured" };
+    this.#bounds = new BoundsWatch(parts.source, parts.clock);
   }
 
   get name(): string {
@@ -91,7 +80,7 @@ export class SourceService implements SourceEvents {
   /** Every partition that is known of, whoever reads it and whether or not the broker answers. Ascending. */
   get partitions(): readonly number[] {
     const bound = Array.from({ length: this.parts.survey.partitions }, (_unused, partition) => partition);
-    const known = new Set([...bound, ...this.#readings.answers.keys(), ...this.#runners.keys()]);
+    const known = new Set([...bound, ...this.readings.answers.keys(), ...this.#runners.keys()]);
     return [...known].toSorted((a, b) => a - b);
   }
 
@@ -103,6 +92,11 @@ export class SourceService implements SourceEvents {
   /** Why the assignment could not be taken at the last attempt. */
   get takeFailure(): string | undefined {
     return this.#takeFailure;
+  }
+
+  /** Why the source is not started although its topic can be read. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
   }
 
   /** The group's committed offset of any partition, as it was last read. */
@@ -138,7 +132,7 @@ export class SourceService implements SourceEvents {
   }
 
   get readings(): BoundsReadings {
-    return this.#readings;
+    return this.#bounds.readings;
   }
 
   start(): void {
@@ -218,7 +212,12 @@ export class SourceService implements SourceEvents {
     const current = () => assignment.epoch === this.#epoch && this.#phase === "running";
     try {
       const { binding, stop } = await bindTopic(this.parts, assignment, attempt);
+      const refusal = await checkRetention(this.parts);
       if (!current()) return;
+      // A source that runs is not given up when its topic's retention is lowered: that alone would lose records.
+      this.#refusal = this.#started ? undefined : refusal;
+      if (this.#refusal !== undefined) return this.#takeLater(assignment, attempt);
+      this.#started = true;
       const context = this.#context(assignment.epoch, binding);
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
@@ -226,9 +225,12 @@ export class SourceService implements SourceEvents {
       for (const runner of runners) runner.start(stop);
     } catch (error) {
       this.#takeFailure = this.#note(error);
-      if (current())
-        this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
+      if (current()) this.#takeLater(assignment, attempt);
     }
+  }
+
+  #takeLater(assignment: Assignment, attempt: number): void {
+    this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
   }
 
   #context(epoch: number, binding: Binding): RunnerContext {
@@ -244,22 +246,10 @@ export class SourceService implements SourceEvents {
   }
 
   async #readBounds(): Promise<void> {
-    const { source, clock } = this.parts;
-    const measuredAt = clock.now();
-    const before = new Map([...this.#runners].map(([partition, runner]) => [partition, knownBounds(runner.state)]));
     try {
-      const answers = await source.bounds();
-      this.#readings = { measuredAt, answers, failure: undefined };
-      for (const [partition, known] of before) {
-        const answer = answers.get(partition);
-        if (answer !== undefined) this.#runners.get(partition)?.observe(answer, known);
-      }
+      await this.#bounds.read(() => this.#runners);
     } catch (error) {
       this.#note(error);
-      const failure = error instanceof SourceFault ? error.code : "unavailable";
-      // Of a topic that is gone no bounds are known any more; those of one that cannot be asked may still be true.
-      const answers = failure === "topic-missing" ? new Map<number, BoundsAnswer>() : this.#readings.answers;
-      this.#readings = { ...this.#readings, answers, failure };
     }
   }
 

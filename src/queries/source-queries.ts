@@ -168,6 +168,11 @@ function observedOf(
     const text = consumer.text ?? consumer.cause ?? "the consumer ended";
     return ["backing-off", stops === undefined ? text : `${text}; ${stops}`];
   }
+  const { refusal } = service;
+  if (refusal !== undefined) {
+    const text = `${refusal.code}: ${refusal.text}`;
+    return ["holding", stops === undefined ? text : `${text}; ${stops}`];
+  }
   if (stops !== undefined) return [counts.stopped === total ? "stopped" : "degraded", stops];
   if (counts.holding > 0) return ["holding", first("holding")?.reason];
   const flowing = counts.running + counts.verifying;

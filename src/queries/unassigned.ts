@@ -5,6 +5,7 @@ import type { PartitionView } from "../ports/control-plane.ts";
 export function whyUnassigned(service: SourceService, partition: number): string {
   const { consumer } = service;
   if (service.draining) return "this process drains: whoever comes next takes the partition";
+  if (service.refusal !== undefined) return `${service.refusal.code}: ${service.refusal.text}`;
   switch (consumer.state) {
     case "backing-off":
       return `the consumer could not reach the group and tries again: ${consumer.text ?? consumer.cause ?? "unknown"}`;

@@ -1,3 +1,4 @@
+import type { TopicRetention } from "../../src/ports/record-source.ts";
 import type { RecordBatch, RecordHeader } from "../../src/ports/record-batch.ts";
 
 export interface FakeRecord {
@@ -12,6 +13,7 @@ const encoder = new TextEncoder();
 /** A topic and the group that reads it, as the broker holds them: outlives every fake source. */
 export class FakeLog {
   clusterId = "cluster-1";
+  retention: TopicRetention = { retentionMs: undefined, retentionBytes: undefined, compacted: false };
   readonly partitions: { records: FakeRecord[]; logStart: number; end: number }[] = [];
   readonly committed = new Map<number, number>();
   /** Every commit that the broker took, in order. */

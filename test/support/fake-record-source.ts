@@ -115,7 +115,7 @@ export class FakeRecordSource implements RecordSource {
   }
 
   retention(): Promise<TopicRetention> {
-    return this.#answer(() => ({ retentionMs: undefined, retentionBytes: undefined, compacted: false }));
+    return this.#answer(() => this.#log.retention);
   }
 
   stop(): Promise<void> {
