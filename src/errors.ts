@@ -126,6 +126,63 @@ export const ERRORS = {
     title: "This change needs If-Match or If-None-Match",
     remedy: "Read the resource and send its ETag in If-Match; for a new source send 'If-None-Match: *'.",
   },
+  PAUSE_UNTIL_PAST: {
+    kind: "impossible",
+    title: "The pause would have ended already",
+    remedy: "Name a time that is still to come, or leave `until` out.",
+  },
+  PARTITION_NOT_STOPPED: {
+    kind: "wrong-state",
+    title: "The partition is not stopped",
+    remedy: "There is nothing to resume; a pause ends by DELETE of the pause.",
+  },
+  LOSS_NOT_ACCEPTED: {
+    kind: "wrong-state",
+    title: "Data would be passed over, and its loss was not accepted",
+    remedy: "The context has the range as it is now; repeat with acceptLoss that covers it, or choose another `from`.",
+  },
+  RESUME_OUT_OF_RANGE: {
+    kind: "impossible",
+    title: "The offset is outside the log",
+    remedy: "The context has the log's bounds; choose an offset within them. The end itself is legal.",
+  },
+  RESUME_POINT_UNKNOWN: {
+    kind: "impossible",
+    title: "There is no copy, or no commit, to resume from",
+    remedy: "Resume from log-start, or from an offset.",
+  },
+  EPOCH_REQUIRED: {
+    kind: "wrong-state",
+    title: "The log is, or may be, another one than was read before",
+    remedy: "Restore the log and resume from copy, or open a topic epoch: POST /v1/sources/{source}/epochs.",
+  },
+  EPOCH_NOT_NEEDED: {
+    kind: "wrong-state",
+    title: "The source reads the log that it is bound to",
+    remedy:
+      "A stopped partition goes on by a resumption; a topic epoch is for another log, or for a growth that was refused.",
+  },
+  EPOCH_NOT_READ: {
+    kind: "wrong-state",
+    title: "Old partitions are not read to their end, or producers are not quiet",
+    remedy:
+      "Stop the producers, resume the partitions that the context names from committed, wait until they are read to their end, and repeat.",
+  },
+  EPOCH_EXHAUSTED: {
+    kind: "impossible",
+    title: "There is no further topic epoch",
+    remedy: "Define a new source with a namespace of its own; epochs are numbered up to 1023.",
+  },
+  COUNTING_NOT_APPLICABLE: {
+    kind: "impossible",
+    title: "`counting` is for kinds that count",
+    remedy: "Leave it out: versioned kinds have no rows to continue or to replace.",
+  },
+  CURSOR_UNKNOWN: {
+    kind: "malformed",
+    title: "The cursor is none that this query gave",
+    remedy: "Begin without a cursor; send `next` of an answer unchanged, with the same query.",
+  },
   DESCRIPTOR_INVALID: {
     kind: "impossible",
     title: "The descriptor does not compile",
@@ -145,6 +202,16 @@ export const ERRORS = {
     kind: "malformed",
     title: "The configuration is not valid",
     remedy: "Correct what the detail names; 'ysearch-streams check' reads a file without starting anything.",
+  },
+  KV_OWNER_UNKNOWN: {
+    kind: "not-found",
+    title: "The KV plane has no such owner",
+    remedy: "GET /v1/kv/owners lists them.",
+  },
+  KV_REPAIR_REFUSED: {
+    kind: "wrong-state",
+    title: "This owner cannot be repaired now",
+    remedy: "The detail says what is in the way; GET /v1/kv/owners shows each owner's state and reason.",
   },
   KV_UNAVAILABLE: {
     kind: "unavailable",

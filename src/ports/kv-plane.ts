@@ -36,7 +36,26 @@ export interface CellReceipt {
 }
 
 /** What an owner is: `up` counts for W and R, the others do not. */
-export const OWNER_STATES = ["up", "down", "lost"] as const;
+export const OWNER_STATES = ["up", "merging", "down", "lost"] as const;
+
+/** How far a new incarnation is with merging what the others hold. */
+export interface MergeProgress {
+  /** `waiting` for an owner that it needs, `copy` what the others hold, `check` that nothing is missing. */
+  readonly phase: (typeof MERGE_PHASES)[number];
+  /** Cells and bytes that were gone through in this phase. */
+  readonly cells: number;
+  readonly bytes: number;
+  /** About how many bytes the others hold; 0 when it is not known yet. */
+  readonly expectedBytes: number;
+}
+/** Phases of merging, in order. */
+export const MERGE_PHASES = ["waiting", "copy", "check"] as const;
+
+/** The last time that an owner was compared with the others, milliseconds since 1970, and how many cells it had missed. */
+export interface OwnerComparison {
+  readonly at: number;
+  readonly missed: number;
+}
 
 /** One owner as operators read it. */
 export interface OwnerStatus {
@@ -52,6 +71,10 @@ export interface OwnerStatus {
   /** Where its data lives and how much there is, where the engine knows. */
   readonly place?: string;
   readonly storedBytes?: number;
+  /** While it is `merging`. */
+  readonly merge?: MergeProgress;
+  /** Undefined before the first time. */
+  readonly compared?: OwnerComparison;
 }
 
 /** A store fault (I11: hold, never dead-letter): the caller keeps its batch and tries again. */
@@ -108,6 +131,12 @@ export interface KvPlane {
   /** What each owner holds of one cell, for `explain`; an owner that is not up answers undefined in `answers`. */
   inspect(address: CellAddress): Promise<readonly OwnerAnswer[]>;
   owners(): readonly OwnerStatus[];
+  /**
+   * Gives an owner that is not up a new, empty incarnation and has it merge the others. Resolves when that has begun;
+   * `owners()` shows how far it is. With `acceptLoss`, one other is enough: what only lost owners held is given up.
+   * @throws StreamsError KV_OWNER_UNKNOWN; KV_REPAIR_REFUSED with the reason, also where an engine repairs itself
+   */
+  repair(owner: string, acceptLoss: boolean): Promise<void>;
   /** Calls `listener` whenever an owner's state changes; the returned function ends it. */
   onChange(listener: () => void): () => void;
   /** Waits for writes under way, then closes. */

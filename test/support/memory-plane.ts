@@ -1,4 +1,5 @@
 import { type OrderedBytes, compareOrdered } from "../../src/core/cell.ts";
+import { StreamsError } from "../../src/errors.ts";
 import {
   type Acks,
   type CasOutcome,
@@ -84,6 +85,10 @@ export class MemoryPlane implements KvPlane {
 
   inspect(): Promise<readonly OwnerAnswer[]> {
     return Promise.resolve([]);
+  }
+
+  repair(owner: string): Promise<void> {
+    return Promise.reject(new StreamsError("KV_REPAIR_REFUSED", `owner ${owner} is up`));
   }
 
   owners(): readonly OwnerStatus[] {

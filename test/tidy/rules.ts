@@ -59,7 +59,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   fastify: ["routes", "test/routes"],
   "@sinclair/typebox": ["routes", "src/config", "src/control", "test"],
   kafkajs: ["consumers/kafka", "local", "bench", "test"],
-  "@node-rs/crc32": ["consumers/kafka", "test/consumers", "bench"],
+  "@node-rs/crc32": ["consumers/kafka", "src/kv/embedded", "test/consumers", "bench"],
   fzstd: ["consumers/kafka", "test/consumers"],
   "lz4-napi": ["consumers/kafka", "test/consumers"],
   snappy: ["consumers/kafka", "test/consumers"],

@@ -24,6 +24,11 @@ export class Admission {
     return new Promise((resolve, reject) => this.#waiting.push({ bytes, admit: resolve, refuse: reject }));
   }
 
+  /** Whether somebody waits. */
+  get waiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   release(bytes: number): void {
     this.#reserved -= bytes;
     this.recheck();

@@ -28,11 +28,9 @@ export class AnswerWriter {
     this.#length += size;
   }
 
-  /** A buffer of exactly what was collected, to be transferred. */
-  finish(): ArrayBuffer {
-    const exact = new ArrayBuffer(this.#length);
-    new Uint8Array(exact).set(this.#buffer.subarray(0, this.#length));
-    return exact;
+  /** What was collected. */
+  finish(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
   }
 
   #reserve(more: number): void {
@@ -45,13 +43,11 @@ export class AnswerWriter {
 }
 
 /** Splits packed answers into stored values, as slices. @throws InvariantViolation unless there are exactly `count`. */
-export function splitAnswers(packed: ArrayBuffer, count: number): (Uint8Array | undefined)[] {
-  const bytes = new Uint8Array(packed);
-  const view = new DataView(packed);
-  const answers: (Uint8Array | undefined)[] = [];
+export function splitAnswers(bytes: Buffer, count: number): (Buffer | undefined)[] {
+  const answers: (Buffer | undefined)[] = [];
   let at = 0;
   for (let index = 0; index < count; index += 1) {
-    const mark = view.getUint32(at);
+    const mark = bytes.readUInt32BE(at);
     at += LENGTH_BYTES;
     answers.push(mark === 0 ? undefined : bytes.subarray(at, at + mark - 1));
     at += Math.max(0, mark - 1);

@@ -1,5 +1,3 @@
-import type { Packed } from "./wire.ts";
-
 /** Size of a pooled buffer. */
 export const CHUNK_BYTES = 1024 * 1024;
 
@@ -7,9 +5,8 @@ export const CHUNK_BYTES = 1024 * 1024;
 const FREE_MAX = 32;
 
 /**
- * Buffers that travel to the owners' threads and back. Being handed back and used again they make no garbage, which would
- * pile up where there is little else to collect. They are transferred, never shared: lmdb reads a SharedArrayBuffer's
- * bytes from a wrong address, silently.
+ * Buffers that cells are packed into and that are used again once every owner was sent what they hold. Being used again they
+ * make no garbage, which would pile up where there is little else to collect.
  */
 export class ChunkPool {
   readonly #free: ArrayBuffer[] = [];
@@ -20,17 +17,11 @@ export class ChunkPool {
     return this.#free.pop() ?? new ArrayBuffer(CHUNK_BYTES);
   }
 
-  /** A copy of `packed` in a buffer of its own. */
-  copy(packed: Packed): Packed {
-    const buffer = this.take(packed.length);
-    new Uint8Array(buffer).set(new Uint8Array(packed.buffer, 0, packed.length));
-    return { buffer, length: packed.length };
-  }
-
   /** Takes buffers back that nobody uses any more. */
-  give(buffers: readonly ArrayBuffer[]): void {
+  give(buffers: readonly ArrayBufferLike[]): void {
     for (const buffer of buffers) {
-      if (buffer.byteLength === CHUNK_BYTES && this.#free.length < FREE_MAX) this.#free.push(buffer);
+      const pooled = buffer instanceof ArrayBuffer && buffer.byteLength === CHUNK_BYTES;
+      if (pooled && this.#free.length < FREE_MAX) this.#free.push(buffer);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { OwnerGroup } from "./owner-group.ts";
+import { keyText } from "./protocol.ts";
 import { storeKey } from "./wire.ts";
 
 /**
@@ -11,11 +12,11 @@ export async function* listNames(
   prefix: string,
   limit: number,
 ): AsyncGenerator<readonly string[], void, undefined> {
-  const start = storeKey({ space: "control", key: Buffer.from(prefix, "utf8") });
+  const start = keyText(storeKey({ space: "control", key: Buffer.from(prefix, "utf8") }));
   let after: Uint8Array | undefined;
   for (;;) {
-    const range = { prefix: start, after, limit };
-    const lists = await group.ask("a list", group.writeAcks, (link) => link.list(range));
+    const range = { prefix: start, after: after === undefined ? undefined : keyText(after), limit };
+    const lists = await group.ask("a list", group.writeAcks, (link) => link.store.list(range));
     const ends = lists.filter((list) => !list.complete).flatMap((list) => list.keys.slice(-1));
     // Beyond the first owner's last name, the others' names may have gaps.
     const horizon = ends.toSorted((a, b) => Buffer.compare(a, b))[0];

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { StreamsError } from "../../errors.ts";
 import { KvFault } from "../../ports/kv-plane.ts";
@@ -13,6 +13,11 @@ export interface TakenDirectories {
   readonly paths: Readonly<Record<OwnerName, string>>;
   /** Those that cannot be used, and why; their owners are down. */
   readonly refused: ReadonlyMap<OwnerName, OwnerReason>;
+  /**
+   * Makes sure that an owner's directory is there and ours, after it may have been away; `create` makes it where it is
+   * missing. Returns why it cannot be used.
+   */
+  readonly retake: (owner: OwnerName, create: boolean) => Promise<OwnerReason | undefined>;
   readonly release: () => Promise<void>;
 }
 
@@ -25,35 +30,72 @@ export async function takeDirectories(directories: readonly [string, string, str
   const [a, b, c] = directories;
   const paths = { a: resolve(a), b: resolve(b), c: resolve(c) };
   const refused = new Map<OwnerName, OwnerReason>();
-  const locks: DirectoryLock[] = [];
+  const locks = new Map<OwnerName, DirectoryLock>();
   const release = async (): Promise<void> => {
-    for (const lock of locks.splice(0)) await lock.release();
+    const held = [...locks.values()];
+    locks.clear();
+    for (const lock of held) await lock.release();
   };
-  const makeError = (error: unknown): OwnerReason => ({
-    code: "OWNER_DIRECTORY",
-    text: error instanceof Error ? error.message : String(error),
-  });
+  const retake = (owner: OwnerName, create: boolean): Promise<OwnerReason | undefined> =>
+    retakeDirectory(owner, { paths, locks, create });
   for (const owner of OWNERS) {
     try {
       mkdirSync(paths[owner], { recursive: true, mode: DIRECTORY_MODE });
     } catch (error) {
-      refused.set(owner, makeError(error));
+      refused.set(owner, unusable(error));
     }
   }
   refuseShared(paths, refused);
   for (const owner of OWNERS) {
     if (refused.has(owner)) continue;
     try {
-      locks.push(await lockDirectory(paths[owner]));
+      locks.set(owner, await lockDirectory(paths[owner]));
     } catch (error) {
       if (error instanceof DirectoryInUse) {
         await release();
         throw new KvFault("KV_ENGINE", error.message, { cause: error });
       }
-      refused.set(owner, makeError(error));
+      refused.set(owner, unusable(error));
     }
   }
-  return { paths, refused, release };
+  return { paths, refused, retake, release };
+}
+
+async function retakeDirectory(
+  owner: OwnerName,
+  {
+    paths,
+    locks,
+    create,
+  }: {
+    readonly paths: TakenDirectories["paths"];
+    readonly locks: Map<OwnerName, DirectoryLock>;
+    readonly create: boolean;
+  },
+): Promise<OwnerReason | undefined> {
+  const path = paths[owner];
+  try {
+    // Never by itself: below the mount point of a disk that is away, it would fill another disk.
+    if (create) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+    const real = realpathSync(path);
+    const shared = OWNERS.find(
+      (other) => other !== owner && existsSync(paths[other]) && realpathSync(paths[other]) === real,
+    );
+    if (shared !== undefined) return { code: "OWNER_DIRECTORY", text: `it is the directory of owner ${shared}` };
+    const held = locks.get(owner);
+    if (held?.stillHeld() === true) return undefined;
+    locks.delete(owner);
+    await held?.release();
+    locks.set(owner, await lockDirectory(path));
+    return undefined;
+  } catch (error) {
+    if (error instanceof DirectoryInUse) return { code: "OWNER_IN_USE", text: error.message };
+    return unusable(error);
+  }
+}
+
+function unusable(error: unknown): OwnerReason {
+  return { code: "OWNER_DIRECTORY", text: error instanceof Error ? error.message : String(error) };
 }
 
 /** Two owners on one directory would be one owner that counts twice. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, constants, openSync, readdirSync, unlinkSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { type Server, connect, createServer } from "node:net";
 import { join } from "node:path";
 
@@ -17,6 +17,8 @@ import { join } from "node:path";
  * its maker then finds the remover alive in 2, or itself missing in 3.
  */
 export interface DirectoryLock {
+  /** Whether the directory at this path is still the one that was taken: it may have been replaced. */
+  stillHeld(): boolean;
   release(): Promise<void>;
 }
 
@@ -41,7 +43,12 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
     server = await listen(pathOf(own));
     const dead = await deadSockets(directory, own, pathOf);
     for (const name of dead) unlinkIfThere(join(directory, name));
-    return { release };
+    const made = statSync(join(directory, own));
+    const stillHeld = (): boolean => {
+      const found = statSync(join(directory, own), { throwIfNoEntry: false });
+      return found?.ino === made.ino && found.dev === made.dev;
+    };
+    return { stillHeld, release };
   } catch (error) {
     await release();
     throw error;

@@ -1,12 +1,13 @@
+import { createHash } from "node:crypto";
 import { type RootDatabase, type RootDatabaseOptionsWithPath, open } from "lmdb";
 import { AnswerWriter } from "./answers.ts";
 import { type Identity, decodeIdentity, encodeIdentity } from "./identity.ts";
-import type { KeyRange } from "./protocol.ts";
+import { type KeyRange, type Span, type SpanAnswer, keyBytes, keyText } from "./protocol.ts";
 import { CorruptStore, checkStoreFile } from "./store-file.ts";
-import { eachEntry } from "./wire.ts";
+import { compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
 
 /**
- * One owner's LMDB environment. Used by an owner's thread alone; everything here blocks.
+ * One owner's LMDB environment. Used by an owner's process alone; everything here blocks.
  *
  * Durability, as observed of lmdb 3.5.6 by its system calls: with `overlappingSync` off, a synchronous transaction writes
  * its pages, then calls fdatasync, then writes its meta page through a descriptor opened with O_DSYNC, and returns after
@@ -19,6 +20,8 @@ import { eachEntry } from "./wire.ts";
 
 /** Store key of the identity: below every space. */
 const IDENTITY_KEY = Buffer.from([0]);
+/** Below every cell. */
+const FIRST_KEY = Buffer.from([1]);
 const FILE_MODE = 0o600;
 
 export class Environment {
@@ -41,26 +44,38 @@ export class Environment {
     this.#db = open<Buffer, Buffer>(settings);
   }
 
-  /** Merges packed cells in one transaction and returns when it is flushed: per key the larger stored value stays. */
-  merge(parts: readonly Buffer[]): void {
+  /**
+   * Merges packed cells in one transaction and returns when it is flushed: per key the larger stored value stays. Returns how
+   * many cells changed something.
+   * @throws CorruptStore when a cell that is merged onto, or with, fails its sum
+   */
+  merge(parts: readonly Buffer[]): number {
     const db = this.#db;
+    let changed = 0;
     db.transactionSync(() => {
       for (const part of parts) {
         eachEntry(part, (key, value) => {
-          const present = db.getBinaryFast(key);
-          if (present === undefined || value.compare(present, 0, present.length) > 0) db.putSync(key, value);
+          const present = this.#get(key);
+          if (present !== undefined && compareStored(value, present) <= 0) return;
+          requireWhole(key, value);
+          db.putSync(key, value);
+          changed += 1;
         });
       }
     });
+    return changed;
   }
 
-  /** Reads packed addresses in order, and ends early once the answers have `answerBytes`; at least one is answered. */
-  read(addresses: Buffer, answerBytes: number): { readonly count: number; readonly packed: ArrayBuffer } {
+  /**
+   * Reads packed addresses in order, and ends early once the answers have `answerBytes`; at least one is answered.
+   * @throws CorruptStore
+   */
+  read(addresses: Buffer, answerBytes: number): { readonly count: number; readonly packed: Buffer } {
     const answers = new AnswerWriter();
     let count = 0;
     eachEntry(addresses, (key) => {
       if (count > 0 && answers.length >= answerBytes) return;
-      const value = this.#db.getBinaryFast(key);
+      const value = this.#get(key);
       answers.add(value, value?.length ?? 0);
       count += 1;
     });
@@ -68,16 +83,48 @@ export class Environment {
   }
 
   /** Lists store keys of a range in byte order; `complete` says that there are no more. */
-  list(range: KeyRange): { readonly keys: Uint8Array[]; readonly complete: boolean } {
-    const prefix = Buffer.from(range.prefix);
-    const start = range.after === undefined ? prefix : Buffer.from(range.after);
-    const keys: Uint8Array[] = [];
+  list(range: KeyRange): { readonly keys: Buffer[]; readonly complete: boolean } {
+    const prefix = keyBytes(range.prefix);
+    const start = range.after === undefined ? prefix : keyBytes(range.after);
+    const keys: Buffer[] = [];
     for (const key of this.#db.getKeys({ start, exclusiveStart: range.after !== undefined })) {
       if (prefix.compare(key, 0, Math.min(key.length, prefix.length)) !== 0) break;
       if (keys.length === range.limit) return { keys, complete: false };
       keys.push(key);
     }
     return { keys, complete: true };
+  }
+
+  /** Packs the cells of a span. @throws CorruptStore */
+  scan(span: Span): SpanAnswer & { readonly packed: Buffer } {
+    const upTo = span.upTo === undefined ? undefined : keyBytes(span.upTo);
+    const entries: { readonly key: Buffer; readonly value: Buffer }[] = [];
+    let bytes = 0;
+    let complete = true;
+    const start = span.after === undefined ? FIRST_KEY : keyBytes(span.after);
+    for (const key of this.#db.getKeys({ start, exclusiveStart: span.after !== undefined })) {
+      if (upTo !== undefined && upTo.compare(key) < 0) break;
+      if (upTo === undefined && bytes >= span.bytes) {
+        complete = false;
+        break;
+      }
+      const present = this.#get(key);
+      if (present === undefined) continue;
+      const value = Buffer.from(present);
+      entries.push({ key, value });
+      bytes += storedEntryBytes(key, value);
+    }
+    const packed = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const { key, value } of entries) at = putEntry(packed, at, key, value);
+    const last = entries.at(-1);
+    return { cells: entries.length, bytes, last: last === undefined ? undefined : keyText(last.key), complete, packed };
+  }
+
+  /** As {@link scan}, with SHA-256 over the packed cells instead of them. @throws CorruptStore */
+  digest(span: Span): SpanAnswer & { readonly hash: string } {
+    const { packed, ...answer } = this.scan(span);
+    return { ...answer, hash: createHash("sha256").update(packed).digest("base64") };
   }
 
   /** The identity, undefined when none was ever flushed. @throws CorruptStore when there is one that cannot be read. */
@@ -105,4 +152,19 @@ export class Environment {
   async close(): Promise<void> {
     await this.#db.close();
   }
+
+  /** A stored value, valid until the next call of lmdb. */
+  #get(key: Buffer): Buffer | undefined {
+    const present = this.#db.getBinaryFast(key);
+    if (present === undefined) return undefined;
+    // lmdb's buffer is larger than the `length` it shows, and what compares or copies trusts that.
+    const value = Buffer.from(present.buffer, present.byteOffset, present.length);
+    requireWhole(key, value);
+    return value;
+  }
+}
+
+function requireWhole(key: Buffer, value: Buffer): void {
+  if (isWhole(key, value)) return;
+  throw new CorruptStore(`the cell at key ${key.subarray(0, 64).toString("hex")} fails its checksum`);
 }

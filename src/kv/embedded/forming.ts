@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Found, type OwnerVerdict, judgeFormation } from "./formation.ts";
+import { type Deployment, type Found, type OwnerVerdict, judgeFormation } from "./formation.ts";
 import { FORMAT_VERSION, type Identity, type OwnerName } from "./identity.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
@@ -8,22 +8,25 @@ import { hasStore } from "./store-file.ts";
 
 /**
  * Looks at the three directories, makes a new deployment where `judgeFormation` finds a first start, and puts every owner
- * into its state: up, lost or down. Directories in `refused` are not touched.
+ * into its state: up, lost or down; one that must merge first stays down. Directories in `refused` are not touched. Returns
+ * the deployment that they belong to; undefined while nobody knows.
  */
 export async function formDeployment(
   links: readonly OwnerLink[],
   refused: ReadonlyMap<OwnerName, OwnerReason>,
-): Promise<void> {
+): Promise<Deployment | undefined> {
   const found = new Map<OwnerName, Found>();
   await Promise.all(links.map(async (link) => found.set(link.owner, await look(link, refused.get(link.owner)))));
   const of = (owner: OwnerName): Found => found.get(owner) ?? { found: "unreadable" };
   const formation = judgeFormation({ a: of("a"), b: of("b"), c: of("c") });
-  if (formation.formation === "new") await formNew(links);
-  else await Promise.all(links.map((link) => putInState(link, formation.owners[link.owner])));
+  if (formation.formation === "new") return await formNew(links);
+  const { deployment, owners } = formation;
+  await Promise.all(links.map((link) => putInState(link, owners[link.owner], deployment)));
+  return deployment;
 }
 
 /** Finds out whose directory it is. An empty one is not written to: whether it may be is not known yet. */
-async function look(link: OwnerLink, refused: OwnerReason | undefined): Promise<Found> {
+export async function look(link: OwnerLink, refused?: OwnerReason): Promise<Found> {
   const unreadable = (reason: OwnerReason): Found => {
     link.takeDown(reason);
     return { found: "unreadable" };
@@ -43,13 +46,14 @@ async function look(link: OwnerLink, refused: OwnerReason | undefined): Promise<
   );
 }
 
-async function putInState(link: OwnerLink, verdict: OwnerVerdict): Promise<void> {
+async function putInState(link: OwnerLink, verdict: OwnerVerdict, deployment: Deployment | undefined): Promise<void> {
   switch (verdict.verdict) {
     case "serve":
-      link.serve(verdict.identity);
-      return;
     case "complete":
-      await formOne(link, verdict.identity);
+      await serve(link, verdict.identity, deployment);
+      return;
+    case "merge":
+      link.takeDown({ code: "OWNER_STALE", text: "what it acknowledged is void: it counts after merging both others" });
       return;
     case "lost":
       link.markLost(verdict.reason);
@@ -63,15 +67,14 @@ async function putInState(link: OwnerLink, verdict: OwnerVerdict): Promise<void>
 }
 
 /** The two phases of a first start; see `formation.ts`. */
-async function formNew(links: readonly OwnerLink[]): Promise<void> {
-  const deployment = randomUUID();
+async function formNew(links: readonly OwnerLink[]): Promise<Deployment | undefined> {
   const incarnations = { a: randomUUID(), b: randomUUID(), c: randomUUID() };
+  const deployment: Deployment = { deployment: randomUUID(), membership: { generation: 1, incarnations } };
   const identityOf = (owner: OwnerName): Identity => ({
     format: FORMAT_VERSION,
-    deployment,
+    ...deployment,
     owner,
     phase: "forming",
-    incarnations,
   });
   const forming = await Promise.all(
     links.map((link) =>
@@ -84,18 +87,20 @@ async function formNew(links: readonly OwnerLink[]): Promise<void> {
   );
   if (forming.includes(false)) {
     const text = "the first start needs all three owners, and one of them failed";
-    for (const link of links) link.takeDown({ code: "OWNER_NOT_FORMED", text });
-    return;
+    for (const link of links) if (link.running) link.takeDown({ code: "OWNER_NOT_FORMED", text });
+    return undefined;
   }
-  for (const link of links) await formOne(link, identityOf(link.owner));
+  for (const link of links) await serve(link, identityOf(link.owner), deployment);
+  return deployment;
 }
 
-/** The second phase for one owner. */
-async function formOne(link: OwnerLink, identity: Identity): Promise<void> {
-  const formed: Identity = { ...identity, phase: "formed" };
+/** Lets an owner count; one whose directory does not say yet what is in force is told first. */
+async function serve(link: OwnerLink, found: Identity, deployment: Deployment | undefined): Promise<void> {
+  const identity: Identity = { ...found, phase: "formed", membership: deployment?.membership ?? found.membership };
+  const known = found.phase === "formed" && found.membership.generation === identity.membership.generation;
   await unlessDown(async () => {
-    await link.identify(formed);
-    link.serve(formed);
+    if (!known) await link.identify(identity);
+    link.serve(identity);
   }, undefined);
 }
 

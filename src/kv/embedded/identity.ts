@@ -4,18 +4,35 @@
 export const OWNERS = ["a", "b", "c"] as const;
 export type OwnerName = (typeof OWNERS)[number];
 
-/** Version of what an owner stores and how. A newer one is refused. */
-export const FORMAT_VERSION = 1;
+/** Version of what an owner stores and how. Any other is refused: 1 had no checksums and was never released. */
+export const FORMAT_VERSION = 2;
 
 export interface Identity {
   readonly format: number;
   /** Made at the first start; the same in all three directories. */
   readonly deployment: string;
   readonly owner: OwnerName;
-  /** `forming` until all three directories are known to have an identity of this deployment. */
-  readonly phase: "forming" | "formed";
-  /** The incarnation of every owner, by name, as far as this owner knows; its own decides. */
+  /**
+   * `forming` until all three directories are known to have an identity of this deployment; `merging` while a new
+   * incarnation has not merged both others yet, and counts for nothing.
+   */
+  readonly phase: "forming" | "formed" | "merging";
+  readonly membership: Membership;
+}
+
+/** Whose acks count. Of several, the one of the larger generation is in force. */
+export interface Membership {
+  /** Grows with each change. */
+  readonly generation: number;
   readonly incarnations: Readonly<Record<OwnerName, string>>;
+}
+
+/** The membership after `owner`'s incarnation was replaced by `incarnation`: what the old one acknowledged is void. */
+export function replaceIncarnation(membership: Membership, owner: OwnerName, incarnation: string): Membership {
+  return {
+    generation: membership.generation + 1,
+    incarnations: { ...membership.incarnations, [owner]: incarnation },
+  };
 }
 
 /** Encodes an identity. */
@@ -24,7 +41,7 @@ export function encodeIdentity(identity: Identity): Buffer {
 }
 
 /**
- * Decodes an identity. Of a newer format only `format` is relied on; the other members are then taken as they are.
+ * Decodes an identity. Of another format only `format` is relied on; the other members are then taken as they are.
  * Returns undefined when the bytes are no identity at all.
  */
 export function decodeIdentity(bytes: Uint8Array): Identity | undefined {
@@ -39,12 +56,14 @@ export function decodeIdentity(bytes: Uint8Array): Identity | undefined {
 
 function isIdentity(value: unknown): value is Identity {
   if (!isObject(value) || typeof value["format"] !== "number") return false;
-  if (value["format"] > FORMAT_VERSION) return true;
-  const incarnations = value["incarnations"];
+  if (value["format"] !== FORMAT_VERSION) return true;
+  const { phase, membership } = value;
+  if (!isObject(membership) || !Number.isSafeInteger(membership["generation"])) return false;
+  const incarnations = membership["incarnations"];
   return (
     typeof value["deployment"] === "string" &&
     OWNERS.some((owner) => owner === value["owner"]) &&
-    (value["phase"] === "forming" || value["phase"] === "formed") &&
+    (phase === "forming" || phase === "formed" || phase === "merging") &&
     isObject(incarnations) &&
     OWNERS.every((owner) => typeof incarnations[owner] === "string")
   );

@@ -15,7 +15,7 @@ import type { ChunkPool } from "./chunk-pool.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import { measure, packBatch } from "./packing.ts";
-import { type StoreAddress, type StoreWrite, decodeStored } from "./wire.ts";
+import { type Packed, type StoreAddress, type StoreWrite, decodeStored } from "./wire.ts";
 
 /** What R owners answered for one key, merged. */
 export interface MergedAnswer {
@@ -63,9 +63,21 @@ export class OwnerGroup {
     return this.links.filter((link) => link.up);
   }
 
-  /** Bytes that wait at the slowest owner that is up. */
+  /** Owners that are sent every write: those that are up, and those that merge to become so. */
+  receiving(): readonly OwnerLink[] {
+    return this.links.filter((link) => link.receives);
+  }
+
+  /** Bytes that wait at the slowest owner that is sent writes. */
   backlog(): number {
-    return this.up().reduce((most, link) => Math.max(most, link.pendingBytes), 0);
+    return this.receiving().reduce((most, link) => Math.max(most, link.pendingBytes), 0);
+  }
+
+  /** Owners with more than `limit` bytes waiting that a quorum could do without: it has no more than that. */
+  behind(limit: number): readonly OwnerLink[] {
+    const prompt = this.up().filter((link) => link.pendingBytes <= limit);
+    if (prompt.length < this.writeAcks) return [];
+    return this.receiving().filter((link) => link.pendingBytes > limit);
   }
 
   status(): readonly OwnerStatus[] {
@@ -103,21 +115,18 @@ export class OwnerGroup {
   }
 
   /**
-   * Sends a measured batch of `bytes` to every owner that is up, and resolves at W acks; the others go on. `handed` is
-   * called once the batch is on its way, or failed before.
+   * Sends a measured batch of `bytes` to every owner that is sent writes, and resolves at W acks of those that are up; the
+   * others go on. `handed` is called once the batch is on its way, or failed before.
    * @throws KvFault when fewer than W owners can take it
    */
   async write(batch: readonly StoreWrite[], bytes: number, handed?: () => void): Promise<Acks> {
     try {
       this.require("a write", this.writeAcks);
-      const lists = await packBatch(batch, bytes, this.up().length, this.#options.pool);
+      const parts = await packBatch(batch, bytes, this.#options.pool);
       this.require("a write", this.writeAcks);
-      const up = this.up();
       const judge = (tally: Tally): Verdict => writeVerdict(tally, this.writeAcks);
-      return await this.#track("a write", this.writeAcks, up, judge, (request) => {
-        for (const [index, link] of up.entries()) {
-          link.write(lists[index] ?? [], bytes, () => this.#step(request, onAnswer(request.tally, link.owner)));
-        }
+      return await this.#track("a write", this.writeAcks, this.up(), judge, (request) => {
+        this.#sendAll(parts, bytes, request);
         handed?.();
         handed = undefined;
       });
@@ -131,7 +140,7 @@ export class OwnerGroup {
    * @throws KvFault when fewer than R owners can answer
    */
   async read(addresses: readonly StoreAddress[], wanted: number): Promise<readonly MergedAnswer[]> {
-    const byOwner = await this.ask("a read", wanted, (link) => link.read(addresses));
+    const byOwner = await this.ask("a read", wanted, (link) => link.store.read(addresses));
     return addresses.map((_, index) => {
       const { winner, alike } = mergeAnswers(
         byOwner.map((answers) => answers[index]),
@@ -172,6 +181,19 @@ export class OwnerGroup {
       }
     });
     return [...answers].filter(([owner]) => owners.includes(owner)).map(([, answer]) => answer);
+  }
+
+  /** All in one turn, so that every owner is sent the same writes in the same order. */
+  #sendAll(parts: readonly Packed[], bytes: number, request: UnderWay): void {
+    const receiving = this.receiving();
+    let unsent = receiving.length;
+    const sent = (): void => {
+      unsent -= 1;
+      if (unsent === 0) this.#options.pool.give(parts.map((part) => part.buffer));
+    };
+    for (const link of receiving) {
+      link.write(parts, bytes, () => this.#step(request, onAnswer(request.tally, link.owner)), sent);
+    }
   }
 
   #track(

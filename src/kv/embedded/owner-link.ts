@@ -1,65 +1,81 @@
 import type { Clock } from "../../ports/clock.ts";
-import type { OwnerStatus } from "../../ports/kv-plane.ts";
-import { splitAnswers } from "./answers.ts";
-import type { ChunkPool } from "./chunk-pool.ts";
+import type { MergeProgress, OwnerComparison, OwnerStatus } from "../../ports/kv-plane.ts";
 import type { Identity, OwnerName } from "./identity.ts";
-import type { OwnerThread, SpawnOwner } from "./owner-thread.ts";
+import type { OwnerProcess, SpawnOwner } from "./owner-process.ts";
+import { OwnerStore } from "./owner-store.ts";
 import { OwnerDown, PendingWork, UNNAMED } from "./pending.ts";
-import type { FromOwner, KeyRange, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
-import { type Packed, type StoreAddress, packAddresses } from "./wire.ts";
+import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
+import type { Packed } from "./wire.ts";
 
 /** Where an owner stands. Only `up` counts for W and R. */
 type Life =
-  /** Its directory is being looked at, or its identity written. */
+  /** Its directory is being looked at for the first time, or its identity written. */
   | { readonly state: "opening" }
   | { readonly state: "up" }
+  /** A new incarnation: it is sent every write, and has not merged both others yet. */
+  | { readonly state: "merging" }
+  /** It may have a process that looks whether it can come back. */
   | { readonly state: "down" | "lost"; readonly reason: OwnerReason };
 
 export interface OwnerLinkOptions {
   readonly setup: OwnerSetup;
   readonly spawn: SpawnOwner;
-  readonly pool: ChunkPool;
   readonly clock: Clock;
   /** An owner that answers nothing for this long while work waits is taken down. */
   readonly stallMs: number;
   /** At closing it has this long to finish; what W owners hold is not lost by cutting it short. */
   readonly closeMs: number;
-  /** Called after the state changed, or the backlog shrank. */
+  /** Called after the state or its reason changed, or the backlog shrank. */
   readonly onChange: (link: OwnerLink, change: "state" | "backlog") => void;
 }
 
-/** Addresses of one read message. */
-const READ_KEYS = 4_096;
-
-/** One owner: its state, its thread, and what it was asked and has not answered. */
+/** One owner: its state, its process, and what it was asked and has not answered. */
 export class OwnerLink {
   readonly owner: OwnerName;
+  /** What it holds. */
+  readonly store: OwnerStore;
   readonly #options: OwnerLinkOptions;
   readonly #pending = new PendingWork();
   #life: Life = { state: "opening" };
   #since: number;
-  #thread: OwnerThread | undefined;
+  #process: OwnerProcess | undefined;
   #incarnation = "";
   #storedBytes: number | undefined;
+  #progress: MergeProgress | undefined;
+  #compared: OwnerComparison | undefined;
   #cancelStall: (() => void) | undefined;
 
   constructor(owner: OwnerName, options: OwnerLinkOptions) {
     this.owner = owner;
     this.#options = options;
     this.#since = options.clock.now();
+    this.store = new OwnerStore((message, parts) => this.#request(message, parts));
   }
 
   get up(): boolean {
     return this.#life.state === "up";
   }
 
-  /** Whether it has a thread. */
+  get state(): Life["state"] {
+    return this.#life.state;
+  }
+
+  /** Whether it is sent every write. */
+  get receives(): boolean {
+    return this.#life.state === "up" || this.#life.state === "merging";
+  }
+
+  /** Whether it has a process. */
   get running(): boolean {
-    return this.#thread !== undefined;
+    return this.#process !== undefined;
   }
 
   get directory(): string {
     return this.#options.setup.directory;
+  }
+
+  get storedBytes(): number {
+    return this.#storedBytes ?? 0;
   }
 
   /** Bytes of writes that it was sent and has not flushed. */
@@ -72,127 +88,132 @@ export class OwnerLink {
     const life = this.#life;
     if (life.state === "up") return undefined;
     if (life.state === "opening") return { code: "OWNER_OPENING", text: "the owner is being opened" };
+    if (life.state === "merging") return { code: "OWNER_MERGING", text: "a new incarnation that merges both others" };
     return life.reason;
   }
 
   status(): OwnerStatus {
-    const { reason } = this;
+    const { reason, state } = this;
     return {
       owner: this.owner,
-      state: this.#life.state === "opening" ? "down" : this.#life.state,
+      state: state === "opening" ? "down" : state,
       ...(reason !== undefined && { reason }),
       since: this.#since,
       incarnation: this.#incarnation,
       pendingBytes: this.#pending.bytes,
       place: this.directory,
       ...(this.#storedBytes !== undefined && { storedBytes: this.#storedBytes }),
+      ...(state === "merging" && this.#progress !== undefined && { merge: this.#progress }),
+      ...(this.#compared !== undefined && { compared: this.#compared }),
     };
   }
 
-  /** Starts the thread and opens the store, creating it where there is none. @throws OwnerDown */
+  /** Starts the process and opens the store, creating it where there is none; its state stays. @throws OwnerDown */
   async open(): Promise<Identity | undefined> {
-    const message = await this.#pending.unnamed(() => this.#start());
+    const { message } = await this.#pending.unnamed(() => this.#start());
     return message.kind === "opened" ? message.identity : undefined;
   }
 
   /** Writes the identity; flushed when it resolves. @throws OwnerDown */
   async identify(identity: Identity): Promise<void> {
-    await this.#request((id) => this.#send({ kind: "identify", id, identity }));
+    await this.#request((id) => ({ kind: "identify", id, identity }));
   }
 
   /** From now on it counts. */
   serve(identity: Identity): void {
-    if (this.#life.state !== "opening") return;
-    this.#incarnation = identity.incarnations[this.owner];
+    if (this.#process === undefined || this.up) return;
+    this.#incarnation = identity.membership.incarnations[this.owner];
+    this.#progress = undefined;
     this.#become({ state: "up" });
   }
 
-  /** Its data is gone: it counts for nothing until it is restored. */
+  /** From now on it is sent every write, and counts for nothing yet. */
+  beginMerging(identity: Identity): void {
+    if (this.#process === undefined) return;
+    this.#incarnation = identity.membership.incarnations[this.owner];
+    this.#become({ state: "merging" });
+  }
+
+  /** How far merging is. */
+  progress(progress: MergeProgress): void {
+    this.#progress = progress;
+  }
+
+  /** It was compared with the others. */
+  compared(comparison: OwnerComparison): void {
+    this.#compared = comparison;
+  }
+
+  /** Its data is gone: it counts for nothing until it is repaired. */
   markLost(reason: OwnerReason): void {
-    if (this.#life.state === "opening") this.#become({ state: "lost", reason });
+    this.#end({ state: "lost", reason });
+  }
+
+  /** Takes it down: what it was asked fails, and its process ends. */
+  takeDown(reason: OwnerReason): void {
+    const life = this.#life;
+    const staysLost = life.state === "lost" && reason.code === "OWNER_CLOSED";
+    this.#end(staysLost ? life : { state: "down", reason });
   }
 
   /**
-   * Sends packed cells of `bytes`, whose buffers it takes over. `flushed` is called when they are durable; never, when the
-   * owner goes down before.
+   * Sends packed cells of `bytes`. `sent` is called once the buffers are not needed any more; `flushed` when they are
+   * durable: never, when the owner goes down before.
    */
-  write(parts: readonly Packed[], bytes: number, flushed: () => void): void {
+  write(parts: readonly Packed[], bytes: number, flushed: () => void, sent: () => void): void {
     const seq = this.#pending.write(bytes, flushed);
-    this.#send(
-      { kind: "write", seq, parts },
-      parts.map((part) => part.buffer),
-    );
-  }
-
-  /** Stored values by index of `addresses`; undefined is absent. @throws OwnerDown */
-  async read(addresses: readonly StoreAddress[]): Promise<(Uint8Array | undefined)[]> {
-    const answers: (Uint8Array | undefined)[] = [];
-    while (answers.length < addresses.length) {
-      const to = Math.min(addresses.length, answers.length + READ_KEYS);
-      const packed = packAddresses(addresses, answers.length, to);
-      const reply = await this.#request((id) => this.#send({ kind: "read", id, addresses: packed }, [packed]));
-      if (reply.kind === "answers") answers.push(...splitAnswers(reply.packed, reply.count));
+    if (parts.length === 0) this.#send({ kind: "write", seq, more: false }, [], sent);
+    for (const [index, part] of parts.entries()) {
+      const more = index < parts.length - 1;
+      this.#send({ kind: "write", seq, more }, [part], more ? undefined : sent);
     }
-    return answers;
   }
 
-  /** Store keys of a range, in byte order. @throws OwnerDown */
-  async list(range: KeyRange): Promise<{ readonly keys: readonly Uint8Array[]; readonly complete: boolean }> {
-    const reply = await this.#request((id) => this.#send({ kind: "list", id, range }));
-    return reply.kind === "listed" ? reply : { keys: [], complete: true };
-  }
-
-  /** Takes it down for good: what it was asked fails, and its thread ends. */
-  takeDown(reason: OwnerReason): void {
-    if (this.#life.state === "down") return;
-    this.#thread?.terminate();
-    this.#thread = undefined;
-    this.#endWatch();
-    if (this.#life.state !== "lost") this.#become({ state: "down", reason });
-    this.#pending.fail(reason.text);
-  }
-
-  /** Waits until it has answered everything, closes its store and ends its thread. */
+  /** Waits until it has answered everything, closes its store and ends its process. */
   async close(): Promise<void> {
     const { clock, closeMs } = this.#options;
     const cancel = clock.after(closeMs, () => {
       this.takeDown({ code: "OWNER_STALLED", text: `it did not finish within ${closeMs} ms of closing` });
     });
     await this.#pending.whenIdle();
-    if (this.#thread !== undefined) {
+    if (this.#process !== undefined) {
       // Going down meanwhile is an end as well.
       await this.#pending.unnamed(() => this.#send({ kind: "close" })).catch(() => undefined);
     }
     cancel();
-    this.takeDown({ code: "OWNER_CLOSED", text: "the plane was closed" });
+    if (this.#process !== undefined) this.takeDown({ code: "OWNER_CLOSED", text: "the plane was closed" });
   }
 
   #start(): void {
     const { setup, spawn } = this.#options;
     try {
-      this.#thread = spawn(setup, {
-        message: (message) => this.#receive(message),
-        ended: (cause) => this.takeDown({ code: "OWNER_CRASHED", text: cause }),
+      const process = spawn(setup, {
+        message: (message, body) => {
+          if (this.#process === process) this.#receive(message, body);
+        },
+        ended: (cause) => {
+          if (this.#process === process) this.takeDown({ code: "OWNER_CRASHED", text: cause });
+        },
       });
+      this.#process = process;
       this.#watch();
     } catch (error) {
       this.takeDown({ code: "OWNER_FAILED", text: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  #request(send: (id: number) => void): Promise<FromOwner> {
-    if (this.#thread === undefined) return Promise.reject(new OwnerDown("the owner is down"));
-    return this.#pending.request(send);
+  #request(message: (id: number) => ToOwner, body: readonly Packed[] = []): ReturnType<PendingWork["request"]> {
+    if (this.#process === undefined) return Promise.reject(new OwnerDown("the owner is down"));
+    return this.#pending.request((id) => this.#send(message(id), body));
   }
 
-  #send(message: ToOwner, transfer: ArrayBuffer[] = []): void {
-    this.#thread?.send(message, transfer);
+  #send(message: ToOwner, body: readonly Packed[] = [], sent?: () => void): void {
+    if (this.#process === undefined) sent?.();
+    else this.#process.send(message, body, sent);
     this.#watch();
   }
 
-  #receive(message: FromOwner): void {
-    // What was on its way when the owner was taken down belongs to nobody any more.
-    if (this.#thread === undefined) return;
+  #receive(message: FromOwner, body: Buffer): void {
     this.#endWatch();
     switch (message.kind) {
       case "failed":
@@ -200,29 +221,29 @@ export class OwnerLink {
         return;
       case "committed":
         this.#storedBytes = message.storedBytes;
-        this.#options.pool.give(message.buffers);
         this.#pending.flushed(message.through);
         this.#options.onChange(this, "backlog");
         break;
       case "opened":
         this.#storedBytes = message.storedBytes;
-        this.#pending.answered(UNNAMED, message);
+        this.#pending.answered(UNNAMED, message, body);
         break;
       case "closed":
-        this.#pending.answered(UNNAMED, message);
+        this.#pending.answered(UNNAMED, message, body);
         break;
-      case "answers":
-      case "listed":
-      case "identified":
-        this.#pending.answered(message.id, message);
+      case "absorbed":
+        this.#storedBytes = message.storedBytes;
+        this.#pending.answered(message.id, message, body);
         break;
+      default:
+        this.#pending.answered(message.id, message, body);
     }
     this.#watch();
   }
 
   /** Makes sure that silence is noticed while something waits, counted anew from each answer. */
   #watch(): void {
-    if (this.#cancelStall !== undefined || this.#thread === undefined || this.#pending.idle) return;
+    if (this.#cancelStall !== undefined || this.#process === undefined || this.#pending.idle) return;
     const { clock, stallMs } = this.#options;
     this.#cancelStall = clock.after(stallMs, () => {
       this.#cancelStall = undefined;
@@ -233,6 +254,16 @@ export class OwnerLink {
   #endWatch(): void {
     this.#cancelStall?.();
     this.#cancelStall = undefined;
+  }
+
+  #end(life: Extract<Life, { readonly reason: OwnerReason }>): void {
+    this.#process?.kill();
+    this.#process = undefined;
+    this.#endWatch();
+    const before = this.#life;
+    const known = before.state === life.state && before.reason.code === life.reason.code;
+    if (!known) this.#become(life);
+    this.#pending.fail(life.reason.text);
   }
 
   #become(life: Life): void {

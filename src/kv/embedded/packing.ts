@@ -5,7 +5,7 @@ import { CHUNK_BYTES, type ChunkPool } from "./chunk-pool.ts";
 import { type Packed, type StoreAddress, type StoreWrite, entryBytes, packCells } from "./wire.ts";
 
 /** Bytes packed before other work of the main thread gets a turn. */
-const BYTES_PER_TURN = 2 * CHUNK_BYTES;
+const BYTES_PER_TURN = CHUNK_BYTES;
 
 /** @throws InvariantViolation when the key is longer than {@link KEY_BYTES_MAX}. */
 export function checkAddress({ key }: StoreAddress): void {
@@ -29,17 +29,9 @@ export function measure(batch: readonly StoreWrite[], bodyBytesMax: number): num
   return total;
 }
 
-/**
- * Packs a measured batch of `bytes` into chunks, `copies` times over in buffers of their own, and lets other work of the
- * thread run in between.
- */
-export async function packBatch(
-  batch: readonly StoreWrite[],
-  bytes: number,
-  copies: number,
-  pool: ChunkPool,
-): Promise<Packed[][]> {
-  const lists: Packed[][] = Array.from({ length: copies }, () => []);
+/** Packs a measured batch of `bytes` into chunks, and lets other work of the thread run in between. */
+export async function packBatch(batch: readonly StoreWrite[], bytes: number, pool: ChunkPool): Promise<Packed[]> {
+  const chunks: Packed[] = [];
   let from = 0;
   let left = bytes;
   let packed = 0;
@@ -52,13 +44,12 @@ export async function packBatch(
     const needed = Math.max(Math.min(left, CHUNK_BYTES), first === undefined ? 0 : entryBytes(first));
     const buffer = pool.take(needed);
     const { next, length } = packCells(batch, from, new Uint8Array(buffer, 0, needed));
-    const chunk = { buffer, length };
-    for (const [index, list] of lists.entries()) list.push(index === 0 ? chunk : pool.copy(chunk));
+    chunks.push({ buffer, length });
     from = next;
     left -= length;
     packed += length;
   }
-  return lists;
+  return chunks;
 }
 
 function nextTurn(): Promise<void> {

@@ -9,8 +9,14 @@ interface PendingWrite {
   readonly flushed: () => void;
 }
 
+/** An owner's answer. */
+export interface Answer {
+  readonly message: FromOwner;
+  readonly body: Buffer;
+}
+
 interface PendingRequest {
-  readonly answered: (message: FromOwner) => void;
+  readonly answered: (answer: Answer) => void;
   readonly lost: (error: OwnerDown) => void;
 }
 
@@ -43,13 +49,13 @@ export class PendingWork {
   }
 
   /** Notes a request, hands its number to `send`, and waits for the answer. @throws OwnerDown after {@link fail} */
-  request(send: (id: number) => void): Promise<FromOwner> {
+  request(send: (id: number) => void): Promise<Answer> {
     this.#lastId += 1;
     return this.#await(this.#lastId, send);
   }
 
   /** As {@link request}, for the one that has no number. */
-  unnamed(send: () => void): Promise<FromOwner> {
+  unnamed(send: () => void): Promise<Answer> {
     return this.#await(UNNAMED, send);
   }
 
@@ -63,10 +69,10 @@ export class PendingWork {
   }
 
   /** The answer to request `id`. */
-  answered(id: number, message: FromOwner): void {
+  answered(id: number, message: FromOwner, body: Buffer): void {
     const request = this.#requests.get(id);
     this.#requests.delete(id);
-    request?.answered(message);
+    request?.answered({ message, body });
     this.#settleIdlers();
   }
 
@@ -85,7 +91,7 @@ export class PendingWork {
     if (!this.idle) await new Promise<void>((resolve) => this.#idlers.push(resolve));
   }
 
-  #await(id: number, send: (id: number) => void): Promise<FromOwner> {
+  #await(id: number, send: (id: number) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#requests.set(id, { answered: resolve, lost: reject });
       send(id);

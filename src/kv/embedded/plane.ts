@@ -10,11 +10,14 @@ import {
   type OwnerAnswer,
   type OwnerStatus,
 } from "../../ports/kv-plane.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
+import { StreamsError } from "../../errors.ts";
 import { needsWriteBack } from "../quorum.ts";
 import { planReceipts } from "../receipts.ts";
 import { Admission } from "./admission.ts";
 import { EmbeddedControlStore } from "./control-store.ts";
+import type { Healer } from "./healer.ts";
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
@@ -22,8 +25,11 @@ import { checkAddress } from "./packing.ts";
 import { decodeStored, storeKey } from "./wire.ts";
 
 export interface PlaneOptions {
-  /** Writes wait while an owner that is up has more bytes than this waiting. */
+  readonly clock: Clock;
+  /** Writes wait while an owner that is sent them has more bytes than this waiting. */
   readonly pendingBytes: number;
+  /** An owner that makes writes wait for this long, and that a quorum can do without, is taken down. */
+  readonly behindMs: number;
   readonly logger: Logger;
   /** Gives the directories up. */
   readonly release: () => Promise<void>;
@@ -39,6 +45,8 @@ export class EmbeddedPlane implements KvPlane {
   readonly #options: PlaneOptions;
   readonly #admission: Admission;
   readonly #listeners = new Set<() => void>();
+  #healer: Healer | undefined;
+  #cancelBehind: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(group: OwnerGroup, options: PlaneOptions) {
@@ -53,7 +61,9 @@ export class EmbeddedPlane implements KvPlane {
     const group = this.#group;
     const bytes = group.measure(batch);
     group.require("a write", group.writeAcks);
-    await this.#admission.enter(bytes);
+    const entered = this.#admission.enter(bytes);
+    this.#watchBehind();
+    await entered;
     return await group.write(batch, bytes, () => this.#admission.release(bytes));
   }
 
@@ -96,6 +106,34 @@ export class EmbeddedPlane implements KvPlane {
     return () => this.#listeners.delete(entry);
   }
 
+  /** See the port. */
+  async repair(owner: string, acceptLoss: boolean): Promise<void> {
+    if (this.#healer === undefined || this.#closing !== undefined) {
+      throw new StreamsError("KV_REPAIR_REFUSED", "no owner tells yet which deployment this is");
+    }
+    await this.#healer.repair(owner, acceptLoss);
+  }
+
+  /** Compares the owners that are up and gives each what it missed, once. @throws StreamsError KV_REPAIR_REFUSED */
+  async compareOwners(): Promise<void> {
+    await this.#healer?.compare();
+  }
+
+  /** From now on owners that are not up are brought back. */
+  heal(healer: Healer): void {
+    this.#healer = healer;
+    if (this.#closing === undefined) healer.start();
+  }
+
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** Whether writes wait for the owners, or soon will. */
+  get busy(): boolean {
+    return this.#group.backlog() > this.#options.pendingBytes / 2;
+  }
+
   /** See the port. Calling it again waits for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -126,18 +164,39 @@ export class EmbeddedPlane implements KvPlane {
     if (!link.up) group.ownerLost(link.owner);
     if (this.#closing !== undefined) return;
     this.#report(link);
+    this.#healer?.stateChanged(link);
     if (group.up().length < group.writeAcks) this.#admission.refuseAll(group.noQuorum("a write", group.writeAcks));
     for (const listener of this.#listeners) listener();
   }
 
+  /** An owner that is slower than the others costs a moment, not the pace of its disk for ever. */
+  #watchBehind(): void {
+    if (this.#cancelBehind !== undefined || !this.#admission.waiting) return;
+    const { clock, behindMs, pendingBytes } = this.#options;
+    const suspects = this.#group.behind(pendingBytes);
+    this.#cancelBehind = clock.after(behindMs, () => {
+      this.#cancelBehind = undefined;
+      if (!this.#admission.waiting) return;
+      for (const link of this.#group.behind(pendingBytes)) {
+        if (!suspects.includes(link)) continue;
+        const text = `writes waited ${behindMs} ms for it, with ${link.pendingBytes} bytes to write`;
+        link.takeDown({ code: "OWNER_BEHIND", text });
+      }
+      this.#watchBehind();
+    });
+  }
+
   #report(link: OwnerLink): void {
-    const { owner, reason } = link;
-    if (reason === undefined) this.#options.logger.info({ owner }, "KV owner is up");
+    const { owner, reason, state } = link;
+    if (state === "merging") this.#options.logger.warn({ owner }, "KV owner merges what the others hold");
+    else if (reason === undefined) this.#options.logger.info({ owner }, "KV owner is up");
     else this.#options.logger.error({ owner, code: reason.code, detail: reason.text }, "KV owner is not up");
   }
 
   async #close(): Promise<void> {
     this.#group.close();
+    this.#healer?.close();
+    this.#cancelBehind?.();
     this.#admission.refuseAll(new KvFault("KV_CLOSED", "the KV plane is closed"));
     await Promise.all(this.#group.links.map((link) => link.close()));
     await this.#options.release();
@@ -148,7 +207,7 @@ async function inspectOwner(link: OwnerLink, address: CellAddress): Promise<Owne
   const { owner } = link;
   if (!link.up) return { owner, answer: "unavailable" };
   try {
-    const [stored] = await link.read([address]);
+    const [stored] = await link.store.read([address]);
     return stored === undefined ? { owner, answer: "absent" } : { owner, answer: "holds", cell: decodeStored(stored) };
   } catch (error) {
     if (error instanceof OwnerDown) return { owner, answer: "unavailable" };

@@ -23,6 +23,31 @@ const PAGE_BYTES_MAX = 65_536;
 /** The store's file is damaged. */
 export class CorruptStore extends Error {}
 
+/** The store's file is not where it was opened. */
+export class MissingStore extends Error {}
+
+/**
+ * The file of an open store. Removing or replacing it does not disturb who has it open: he would go on to write, and
+ * acknowledge, what nobody ever finds again.
+ */
+export class StoreFile {
+  readonly #path: string;
+  readonly #opened: { readonly dev: number; readonly ino: number };
+
+  /** To be made right after the store was opened. @throws a system error when it cannot be looked at */
+  constructor(directory: string) {
+    this.#path = join(directory, DATA_FILE);
+    this.#opened = statSync(this.#path);
+  }
+
+  /** @throws MissingStore when the path does not lead to the file any more */
+  requireInPlace(): void {
+    const found = statSync(this.#path, { throwIfNoEntry: false });
+    if (found?.dev === this.#opened.dev && found.ino === this.#opened.ino) return;
+    throw new MissingStore(`${this.#path} was ${found === undefined ? "removed" : "replaced"} while it was open`);
+  }
+}
+
 /** Whether `directory` holds a store, looking at names and sizes only. @throws a system error when it cannot be looked at */
 export function hasStore(directory: string): boolean {
   const file = join(directory, DATA_FILE);

@@ -1,15 +1,20 @@
+import { crc32 } from "@node-rs/crc32";
 import type { OrderedBytes } from "../../core/cell.ts";
 import { invariant } from "../../core/invariant.ts";
 import type { CellSpace } from "../../ports/kv-plane.ts";
 
 /**
- * How cells travel between the main thread and an owner's thread, and how an owner stores them.
+ * How cells travel between the plane and an owner's process, and how an owner stores them.
  *
- * A store key is one byte for the space and the cell's key; a stored value is the order as 8 bytes big-endian and the
- * cell's bytes, so that comparing two stored values byte by byte is `compareOrdered`. A packed entry carries both just as
- * they are stored, so that an owner hands LMDB slices of the message:
+ * A store key is one byte for the space and the cell's key; a stored value is the order as 8 bytes big-endian, the cell's
+ * bytes, and a CRC-32 of all before it, store key included. Comparing two stored values byte by byte, without their sums, is
+ * `compareOrdered`. A packed entry carries key and value just as they are stored, so that an owner hands LMDB slices of the
+ * message:
  *
- *   uint32 value length · uint16 store key length · store key · value
+ *   uint32 value length · uint16 store key length · store key · order · bytes · CRC-32
+ *
+ * The sum is made where a cell enters the plane and checked wherever one is read, merged onto or sent on: LMDB has no sums of
+ * its own, and a flipped bit in an order would otherwise win every merge and spread to the other owners.
  */
 
 /** Spaces of an owner: the port's, control records, and the start number of processes. Stored; never renumber. */
@@ -25,17 +30,22 @@ export interface StoreWrite extends StoreAddress, OrderedBytes {}
 
 /** Part of a buffer that holds packed entries. */
 export interface Packed {
-  readonly buffer: ArrayBuffer;
+  readonly buffer: ArrayBufferLike;
+  /** Where it begins; 0 unless said. */
+  readonly offset?: number;
   readonly length: number;
 }
 
 const ENTRY_HEAD_BYTES = 6;
 const ORDER_BYTES = 8;
+const SUM_BYTES = 4;
+/** What a stored value has beside the cell's bytes. */
+const VALUE_OVERHEAD_BYTES = ORDER_BYTES + SUM_BYTES;
 const TWO_POW_32 = 2 ** 32;
 
 /** Bytes that a packed entry takes. */
 export function entryBytes(cell: StoreWrite): number {
-  return ENTRY_HEAD_BYTES + 1 + cell.key.length + ORDER_BYTES + cell.bytes.length;
+  return ENTRY_HEAD_BYTES + 1 + cell.key.length + VALUE_OVERHEAD_BYTES + cell.bytes.length;
 }
 
 /** Bytes that a packed address takes. */
@@ -63,19 +73,22 @@ export function packCells(
   for (; index < cells.length; index += 1) {
     const cell = cells[index];
     if (cell === undefined || at + entryBytes(cell) > target.length) break;
-    at = putHead(view, at, ORDER_BYTES + cell.bytes.length, cell);
+    at = putHead(view, at, VALUE_OVERHEAD_BYTES + cell.bytes.length, cell);
+    const summedFrom = at - 1;
     target.set(cell.key, at);
     at += cell.key.length;
     view.setUint32(at, Math.floor(cell.order / TWO_POW_32));
     view.setUint32(at + 4, cell.order % TWO_POW_32);
     target.set(cell.bytes, at + ORDER_BYTES);
     at += ORDER_BYTES + cell.bytes.length;
+    view.setUint32(at, crc32(target.subarray(summedFrom, at)));
+    at += SUM_BYTES;
   }
   return { next: index, length: at };
 }
 
 /** Packs addresses `[from, to)`, as entries with empty values. */
-export function packAddresses(addresses: readonly StoreAddress[], from: number, to: number): ArrayBuffer {
+export function packAddresses(addresses: readonly StoreAddress[], from: number, to: number): Packed {
   const part = addresses.slice(from, to);
   const buffer = new ArrayBuffer(part.reduce((sum, address) => sum + addressBytes(address), 0));
   const view = new DataView(buffer);
@@ -86,7 +99,16 @@ export function packAddresses(addresses: readonly StoreAddress[], from: number, 
     target.set(address.key, at);
     at += address.key.length;
   }
-  return buffer;
+  return { buffer, length: at };
+}
+
+/** Packs store keys, as entries with empty values. */
+export function packKeys(keys: readonly Uint8Array[]): Buffer {
+  const nothing = new Uint8Array(0);
+  const packed = Buffer.allocUnsafeSlow(keys.reduce((sum, key) => sum + storedEntryBytes(key, nothing), 0));
+  let at = 0;
+  for (const key of keys) at = putEntry(packed, at, key, nothing);
+  return packed;
 }
 
 function putHead(view: DataView, at: number, valueLength: number, address: StoreAddress): number {
@@ -113,11 +135,37 @@ export function eachEntry(bytes: Buffer, take: (key: Buffer, value: Buffer) => v
   }
 }
 
+/** Appends an entry for a store key and a stored value to `target` at `at`; returns where it ends. */
+export function putEntry(target: Buffer, at: number, key: Uint8Array, value: Uint8Array): number {
+  target.writeUInt32BE(value.length, at);
+  target.writeUInt16BE(key.length, at + 4);
+  target.set(key, at + ENTRY_HEAD_BYTES);
+  target.set(value, at + ENTRY_HEAD_BYTES + key.length);
+  return at + storedEntryBytes(key, value);
+}
+
+/** Bytes that an entry for a store key and a stored value takes. */
+export function storedEntryBytes(key: Uint8Array, value: Uint8Array): number {
+  return ENTRY_HEAD_BYTES + key.length + value.length;
+}
+
+/** Whether a stored value's sum fits it and its store key. */
+export function isWhole(key: Uint8Array, stored: Buffer): boolean {
+  const summed = stored.length - SUM_BYTES;
+  if (summed < ORDER_BYTES) return false;
+  return stored.readUInt32BE(summed) === crc32(stored.subarray(0, summed), crc32(key));
+}
+
+/** The plane's order of stored values: `compareOrdered` of their cells. */
+export function compareStored(a: Buffer, b: Buffer): number {
+  return a.compare(b, 0, b.length - SUM_BYTES, 0, a.length - SUM_BYTES);
+}
+
 /** Reads a stored value. The bytes are copied, so that keeping one does not keep its whole message. */
 export function decodeStored(stored: Uint8Array): OrderedBytes {
-  invariant(stored.length >= ORDER_BYTES, "KV_STORED_VALUE", `${stored.length} bytes`);
+  invariant(stored.length >= VALUE_OVERHEAD_BYTES, "KV_STORED_VALUE", `${stored.length} bytes`);
   const view = new DataView(stored.buffer, stored.byteOffset, ORDER_BYTES);
   const order = view.getUint32(0) * TWO_POW_32 + view.getUint32(4);
   invariant(Number.isSafeInteger(order), "KV_STORED_VALUE", "the order is not a safe integer");
-  return { order, bytes: stored.slice(ORDER_BYTES) };
+  return { order, bytes: new Uint8Array(stored.subarray(ORDER_BYTES, stored.length - SUM_BYTES)) };
 }

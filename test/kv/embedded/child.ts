@@ -1,10 +1,10 @@
 import { writeSync } from "node:fs";
-import { bundledWorker, spawnFrom } from "./bundled.ts";
+import { bundledOwner, spawnFrom } from "./bundled.ts";
 import { siteAt, text } from "./support.ts";
 import { Tamper } from "./tamper.ts";
 
 /**
- * A process that uses a plane until it is killed. Arguments: what to do, the folder of the site, the bundled worker, and
+ * A process that uses a plane until it is killed. Arguments: what to do, the folder of the site, the bundled owner, and
  * for `form` at which identity message to kill itself. Reports on stdout, one line each.
  */
 const [task, root, worker, nth] = process.argv.slice(2);
@@ -31,7 +31,7 @@ async function writeOn(tamper: Tamper): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const tamper = new Tamper(spawnFrom(worker === undefined ? await bundledWorker() : new URL(worker)));
+  const tamper = new Tamper(spawnFrom(worker === undefined ? await bundledOwner() : new URL(worker)));
   if (task === "write") await writeOn(tamper);
   if (task === "form") {
     let seen = 0;

@@ -1,4 +1,4 @@
-import { spawnOwnerThread } from "../../../src/kv/embedded/owner-thread.ts";
+import { spawnOwnerProcess } from "../../../src/kv/embedded/owner-process.ts";
 import { describePlaneContract } from "../contract.ts";
 import { MIB, makeSite } from "./support.ts";
 
@@ -9,12 +9,12 @@ for (const writeAcks of [2, 3] as const) {
     manyCells: 20_000,
     async open() {
       const site = makeSite();
-      let plane = await site.open({ writeAcks, spawn: spawnOwnerThread });
+      let plane = await site.open({ writeAcks, spawn: spawnOwnerProcess });
       return {
         plane,
         async reopen() {
           await plane.close();
-          plane = await site.open({ writeAcks, spawn: spawnOwnerThread });
+          plane = await site.open({ writeAcks, spawn: spawnOwnerProcess });
           return plane;
         },
         destroy: () => site.destroy(),

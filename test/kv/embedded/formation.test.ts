@@ -4,7 +4,7 @@ import { type Identity, OWNERS, decodeIdentity, encodeIdentity } from "../../../
 
 function identity(owner: Identity["owner"], phase: Identity["phase"], more: Partial<Identity> = {}): Identity {
   const incarnations = { a: "ia", b: "ib", c: "ic" };
-  return { format: 1, deployment: "d1", owner, phase, incarnations, ...more };
+  return { format: 2, deployment: "d1", owner, phase, membership: { generation: 1, incarnations }, ...more };
 }
 
 const empty: Found = { found: "empty" };
@@ -61,8 +61,8 @@ describe("judging three directories", () => {
 
   it("refuses another owner's directory and a newer format", () => {
     expect(verdicts(fb, fa, fc)).toEqual(["OWNER_SWAPPED", "OWNER_SWAPPED", "serve"]);
-    expect(verdicts(fa, fb, holds(identity("c", "formed", { format: 2 })))).toEqual(["serve", "serve", "OWNER_FORMAT"]);
-    expect(verdicts(empty, empty, holds(identity("c", "formed", { format: 2 })))).toEqual([
+    expect(verdicts(fa, fb, holds(identity("c", "formed", { format: 3 })))).toEqual(["serve", "serve", "OWNER_FORMAT"]);
+    expect(verdicts(empty, empty, holds(identity("c", "formed", { format: 3 })))).toEqual([
       "OWNER_EMPTY",
       "OWNER_EMPTY",
       "OWNER_FORMAT",
@@ -74,7 +74,7 @@ describe("the identity record", () => {
   it("comes back as it was written, and anything else is none", () => {
     const written = identity("b", "formed");
     expect(decodeIdentity(encodeIdentity(written))).toEqual(written);
-    for (const bad of ["", "{", "null", "[]", '{"format":1}', '{"format":"1"}']) {
+    for (const bad of ["", "{", "null", "[]", '{"format":2}', '{"format":"2"}']) {
       expect(decodeIdentity(Buffer.from(bad))).toBeUndefined();
     }
     expect(decodeIdentity(Buffer.from('{"format":9,"else":true}'))?.format).toBe(9);

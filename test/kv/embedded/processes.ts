@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { bundledWorker } from "./bundled.ts";
+import { bundledOwner } from "./bundled.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const script = fileURLToPath(new URL("./child.ts", import.meta.url));
@@ -29,7 +29,7 @@ export function killChildren(): void {
 
 /** Starts `child.ts` on the folder of a site. */
 export async function startChild(task: "write" | "hold" | "form", folder: string, nth = 0): Promise<Child> {
-  const worker = await bundledWorker();
+  const worker = await bundledOwner();
   const child = spawn(process.execPath, ["--import", "tsx", script, task, folder, worker.href, `${nth}`], {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],

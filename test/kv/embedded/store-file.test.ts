@@ -36,11 +36,11 @@ describe("the look at a store's file", () => {
     const environment = new Environment(directory, MIB);
     for (let round = 0; round < 8; round += 1) {
       environment.identify({
-        format: 1,
+        format: 2,
         deployment: "x".repeat(round * 50_000),
         owner: "a",
         phase: "formed",
-        incarnations: INCARNATIONS,
+        membership: { generation: 1, incarnations: INCARNATIONS },
       });
       const extent = checkStoreFile(directory);
       expect(((extent?.lastPage ?? 0) + 1) * (extent?.pageBytes ?? 0)).toBe(environment.storedBytes());
@@ -69,7 +69,13 @@ describe("the look at a store's file", () => {
 
   it("refuses a file that is cut, overwritten or too short", async () => {
     const environment = new Environment(directory, MIB);
-    environment.identify({ format: 1, deployment: "d", owner: "a", phase: "formed", incarnations: INCARNATIONS });
+    environment.identify({
+      format: 2,
+      deployment: "d",
+      owner: "a",
+      phase: "formed",
+      membership: { generation: 1, incarnations: INCARNATIONS },
+    });
     await environment.close();
     const file = join(directory, "data.mdb");
     const whole = readFileSync(file);

@@ -2,10 +2,10 @@ import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/clock.ts";
-import { type EmbeddedPlaneLimits, type EmbeddedPlaneOptions, openWithThreads } from "../../../src/kv/embedded/open.ts";
+import { type EmbeddedPlaneLimits, type EmbeddedPlaneOptions, openWith } from "../../../src/kv/embedded/open.ts";
 import { spawnBundled } from "./bundled.ts";
 import type { EmbeddedPlane } from "../../../src/kv/embedded/plane.ts";
-import type { SpawnOwner } from "../../../src/kv/embedded/owner-thread.ts";
+import type { SpawnOwner } from "../../../src/kv/embedded/owner-process.ts";
 import type { Logger } from "../../../src/ports/logger.ts";
 
 export const MIB = 1024 * 1024;
@@ -52,7 +52,7 @@ export function siteAt(root: string): Site {
     root,
     directories,
     async open(options = {}) {
-      const plane = await openWithThreads(
+      const plane = await openWith(
         {
           directories: options.directories ?? directories,
           writeAcks: options.writeAcks ?? 2,

@@ -1,40 +1,42 @@
-import type { OwnerThread, SpawnOwner } from "../../../src/kv/embedded/owner-thread.ts";
+import type { OwnerProcess, SpawnOwner } from "../../../src/kv/embedded/owner-process.ts";
 import type { FromOwner, OwnerReason, ToOwner } from "../../../src/kv/embedded/protocol.ts";
 
+const NO_BODY = Buffer.alloc(0);
+
 /**
- * Owners' threads whose messages a test can hold back, and which it can end. The threads themselves are the real ones.
+ * Owners' processes whose messages a test can hold back, and which it can end. The processes themselves are the real ones.
  */
 export class Tamper {
   readonly spawn: SpawnOwner;
   readonly #held = new Map<string, (() => void)[]>();
-  readonly #threads = new Map<string, { readonly events: Parameters<SpawnOwner>[1]; readonly thread: OwnerThread }>();
+  readonly #processes = new Map<
+    string,
+    { readonly events: Parameters<SpawnOwner>[1]; readonly process: OwnerProcess }
+  >();
   readonly sent: { readonly owner: string; readonly message: ToOwner }[] = [];
   readonly #answers: { readonly owner: string; readonly kind: FromOwner["kind"] }[] = [];
-  readonly #crashed = new WeakSet<OwnerThread>();
+  /** How many processes each owner had. */
+  readonly spawned = new Map<string, number>();
   /** Called before a message goes to an owner; "drop" keeps it from there. */
   onSend: (owner: string, message: ToOwner) => unknown = () => undefined;
 
   constructor(spawn: SpawnOwner) {
     this.spawn = (setup, events) => {
-      const thread = spawn(setup, {
-        ended: (cause) => {
-          if (!this.#crashed.has(thread)) events.ended(cause);
-        },
-        message: (message) => {
-          if (this.#crashed.has(thread)) return message.kind === "closed" ? thread.terminate() : undefined;
-          this.#answers.push({ owner: setup.owner, kind: message.kind });
-          this.#pass(setup.owner, () => events.message(message));
+      const { owner } = setup;
+      this.spawned.set(owner, (this.spawned.get(owner) ?? 0) + 1);
+      const process = spawn(setup, {
+        ended: (cause) => events.ended(cause),
+        message: (message, body) => {
+          this.#answers.push({ owner, kind: message.kind });
+          this.#pass(owner, () => events.message(message, body));
         },
       });
-      this.#threads.set(setup.owner, { events, thread });
+      this.#processes.set(owner, { events, process });
       return {
-        terminate: () => {
-          if (!this.#crashed.has(thread)) thread.terminate();
-        },
-        send: (message, transfer) => {
-          this.sent.push({ owner: setup.owner, message });
-          const dropped = this.onSend(setup.owner, message) === "drop" || this.#crashed.has(thread);
-          if (!dropped) thread.send(message, transfer);
+        kill: () => process.kill(),
+        send: (message, body, written) => {
+          this.sent.push({ owner, message });
+          if (this.onSend(owner, message) !== "drop") process.send(message, body, written);
         },
       };
     };
@@ -62,22 +64,17 @@ export class Tamper {
     return this.#answers.filter((answer) => answer.owner === owner && answer.kind === kind).length;
   }
 
-  /** Makes `owner` report a failure, as its thread would. */
+  /** Makes `owner` report a failure, as its process would. */
   fail(owner: string, reason: OwnerReason): void {
-    this.#threads.get(owner)?.events.message({ kind: "failed", reason });
+    this.#processes.get(owner)?.events.message({ kind: "failed", reason }, NO_BODY);
   }
 
-  /**
-   * Makes `owner`'s thread end for the plane, as a crash would: nothing reaches it or comes from it any more. The thread
-   * itself is let out of the transaction that it may be in: LMDB's lock would outlive a thread that is torn out of one
-   * for as long as this process lives, and no test could open the store again. A process that dies takes it along.
-   */
+  /** Ends `owner`'s process at once, as a crash does. */
   crash(owner: string): void {
-    const crashed = this.#threads.get(owner);
-    if (crashed === undefined || this.#crashed.has(crashed.thread)) return;
-    this.#crashed.add(crashed.thread);
-    crashed.thread.send({ kind: "close" }, []);
+    const crashed = this.#processes.get(owner);
+    if (crashed === undefined) return;
     crashed.events.ended("the test ended it");
+    crashed.process.kill();
   }
 
   #pass(owner: string, pass: () => void): void {

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import type { Deployment } from "./formation.ts";
+import { FORMAT_VERSION, type Identity, type Membership, type OwnerName, replaceIncarnation } from "./identity.ts";
+import type { OwnerLink } from "./owner-link.ts";
+import { OwnerDown } from "./pending.ts";
+
+/**
+ * Whose acks count, in this process and in the owners' directories.
+ *
+ * An incarnation is replaced before its owner may come back:
+ *
+ * 1. The membership of the next generation is written to the others, and flushed.
+ * 2. Only then the owner's own directory is told, with phase `merging`.
+ * 3. Only when it has merged both others, phase `formed` is written there.
+ *
+ * Crash before 1: nothing happened. Crash between: the others know that its acks are void, and its directory, which still
+ * says otherwise, is found stale. Crash after 2: it goes on merging. An old disk that is put back is stale in the same way.
+ */
+export class DeploymentState {
+  readonly #links: readonly OwnerLink[];
+  #deployment: Deployment;
+
+  constructor(links: readonly OwnerLink[], deployment: Deployment) {
+    this.#links = links;
+    this.#deployment = deployment;
+  }
+
+  get current(): Deployment {
+    return this.#deployment;
+  }
+
+  /** The identity of `owner` in the present membership. */
+  identityOf(owner: OwnerName, phase: Identity["phase"]): Identity {
+    return { format: FORMAT_VERSION, ...this.#deployment, owner, phase };
+  }
+
+  /**
+   * Voids what `owner` acknowledged: step 1 for those that are up. Returns whom it reached; an owner that is away is told
+   * when it comes back.
+   */
+  async voidIncarnation(owner: OwnerName): Promise<readonly OwnerName[]> {
+    const membership = replaceIncarnation(this.#deployment.membership, owner, randomUUID());
+    this.#deployment = { ...this.#deployment, membership };
+    const others = this.#links.filter((link) => link.owner !== owner && link.up);
+    const told = await Promise.all(others.map((link) => this.#tell(link)));
+    return others.filter((_, index) => told[index]).map((link) => link.owner);
+  }
+
+  /** Brings the identity of an owner that is about to serve up to date. @throws OwnerDown */
+  async refresh(link: OwnerLink, known: Membership): Promise<Identity> {
+    const identity = this.identityOf(link.owner, "formed");
+    if (known.generation !== this.#deployment.membership.generation) await link.identify(identity);
+    return identity;
+  }
+
+  async #tell(link: OwnerLink): Promise<boolean> {
+    try {
+      await link.identify(this.identityOf(link.owner, "formed"));
+      return true;
+    } catch (error) {
+      if (error instanceof OwnerDown) return false;
+      throw error;
+    }
+  }
+}

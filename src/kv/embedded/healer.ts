@@ -1,0 +1,279 @@
+import { StreamsError } from "../../errors.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import { AntiEntropy } from "./anti-entropy.ts";
+import { DeploymentState } from "./deployment.ts";
+import type { TakenDirectories } from "./directories.ts";
+import { type Deployment, type Found, judgeReturn } from "./formation.ts";
+import { look } from "./forming.ts";
+import type { Identity } from "./identity.ts";
+import { type MergeSurroundings, mergeUntilItCounts } from "./merging.ts";
+import type { OwnerGroup } from "./owner-group.ts";
+import type { OwnerLink } from "./owner-link.ts";
+import { OwnerDown } from "./pending.ts";
+import type { OwnerReasonCode } from "./protocol.ts";
+import { SerialByName } from "./serial.ts";
+import { discardSetAside, setStoreAside } from "./store-aside.ts";
+
+export interface HealerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly directories: TakenDirectories;
+  /** How long after going down an owner is looked at again: at first, and at most. */
+  readonly retryInitialMs: number;
+  readonly retryMaxMs: number;
+  /** Bytes per second of comparing: to merge a new incarnation, and continuously. */
+  readonly mergeBytesPerSecond: number;
+  readonly compareBytesPerSecond: number;
+  readonly compareEveryMs: number;
+  readonly compareSoonMs: number;
+  /** Whether writes wait for the owners. */
+  readonly busy: () => boolean;
+}
+
+/** After these, what an owner acknowledged is void: it may not be on its disk. */
+const VOIDING: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_IO", "OWNER_CORRUPT"]);
+/** After these, an owner does not come back by itself. */
+const FINAL: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_CORRUPT"]);
+/** Ends by a signal of the memory or the disk, one after the other, after which the data is taken for damaged. */
+const CRASHES_MAX = 3;
+
+/** Brings owners back that are not up, and keeps those that are alike. */
+export class Healer {
+  readonly #group: OwnerGroup;
+  readonly #options: HealerOptions;
+  readonly #deployment: DeploymentState;
+  readonly #antiEntropy: AntiEntropy;
+  readonly #walks = new SerialByName();
+  readonly #attempts = new Map<OwnerLink, number>();
+  readonly #crashes = new Map<OwnerLink, number>();
+  readonly #scheduled = new Map<OwnerLink, () => void>();
+  readonly #busyWith = new Set<OwnerLink>();
+  /** Owners for which an operator gave up what only lost owners held. */
+  readonly #lossAccepted = new Set<OwnerLink>();
+  #changed: (() => void)[] = [];
+  #closing = false;
+
+  constructor(group: OwnerGroup, deployment: Deployment, options: HealerOptions) {
+    const { clock, logger, busy } = options;
+    this.#group = group;
+    this.#options = options;
+    this.#deployment = new DeploymentState(group.links, deployment);
+    this.#antiEntropy = new AntiEntropy(group, {
+      clock,
+      logger,
+      pace: { clock, busy, bytesPerSecond: options.compareBytesPerSecond },
+      everyMs: options.compareEveryMs,
+      soonMs: options.compareSoonMs,
+      alone: (task) => this.#walks.run("walk", task),
+    });
+  }
+
+  /** Takes over the owners as they are. */
+  start(): void {
+    for (const link of this.#group.links) if (!link.receives) this.#later(link);
+    this.#antiEntropy.soon();
+  }
+
+  /** To be called after an owner's state changed. */
+  stateChanged(link: OwnerLink): void {
+    for (const settle of this.#changed.splice(0)) settle();
+    if (this.#closing) return;
+    if (link.up) {
+      this.#antiEntropy.soon();
+      return;
+    }
+    const code = link.reason?.code;
+    if (code === "OWNER_CRASHED" && this.#isDamaged(link)) return;
+    if (code !== undefined && VOIDING.has(code)) this.#inBackground(this.#deployment.voidIncarnation(link.owner));
+    if (!link.receives) this.#later(link);
+  }
+
+  /** Compares the owners that are up now, once. */
+  compare(): Promise<void> {
+    return this.#antiEntropy.round();
+  }
+
+  /**
+   * Makes a new, empty incarnation of an owner that is not up, and begins to merge the others into it. What its directory
+   * held is set aside until that is done. Resolves when merging has begun.
+   * @throws StreamsError KV_REPAIR_REFUSED when it is up, when not all others are (unless `acceptLoss`), or when the directory
+   *   belongs to somebody else
+   */
+  async repair(owner: string, acceptLoss: boolean): Promise<void> {
+    const link = this.#group.links.find((candidate) => candidate.owner === owner);
+    if (link === undefined) throw new StreamsError("KV_OWNER_UNKNOWN", `there is no owner ${owner}`);
+    if (link.state === "merging" && acceptLoss) return this.#acceptLoss(link);
+    if (link.receives) throw refused(`owner ${owner} is ${link.state}: there is nothing to repair`);
+    if (this.#busyWith.has(link)) throw refused(`owner ${owner} is being looked at: try again`);
+    const peers = this.#others(link).filter((peer) => peer.up);
+    if (peers.length < (acceptLoss ? 1 : this.#group.links.length - 1)) {
+      throw refused(`a new owner ${owner} takes what both others hold, and ${peers.length} of them are up`);
+    }
+    if (acceptLoss) this.#lossAccepted.add(link);
+    this.#busyWith.add(link);
+    try {
+      await this.#renew(link);
+    } catch (error) {
+      if (error instanceof StreamsError) throw error;
+      throw refused(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#busyWith.delete(link);
+    }
+  }
+
+  /** Ends everything that is under way. */
+  close(): void {
+    this.#closing = true;
+    this.#antiEntropy.close();
+    for (const cancel of this.#scheduled.values()) cancel();
+    for (const settle of this.#changed.splice(0)) settle();
+  }
+
+  #acceptLoss(link: OwnerLink): void {
+    this.#lossAccepted.add(link);
+    for (const settle of this.#changed.splice(0)) settle();
+  }
+
+  #peersNeeded(link: OwnerLink): number {
+    return this.#lossAccepted.has(link) ? 1 : this.#group.links.length - 1;
+  }
+
+  async #renew(link: OwnerLink): Promise<void> {
+    const { directories } = this.#options;
+    this.#scheduled.get(link)?.();
+    this.#scheduled.delete(link);
+    const away = await directories.retake(link.owner, true);
+    if (away !== undefined) throw refused(away.text);
+    const found = await look(link);
+    if (found.found === "identity") {
+      const verdict = judgeReturn(link.owner, found, this.#deployment.current);
+      if (verdict.verdict === "refuse") throw refused(verdict.reason.text);
+    }
+    link.takeDown({ code: "OWNER_EMPTY", text: "it is being repaired" });
+    setStoreAside(link.directory);
+    const told = await this.#deployment.voidIncarnation(link.owner);
+    if (told.length < this.#peersNeeded(link)) throw refused("an owner went down meanwhile");
+    await this.#unlessDown(link, async () => {
+      await link.open();
+      await link.identify(this.#deployment.identityOf(link.owner, "merging"));
+    });
+    if (!link.running) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
+    this.#inBackground(this.#merge(link));
+  }
+
+  /** Notes a crash; says whether it was one too many for the data to be whole, and takes it down for that. */
+  #isDamaged(link: OwnerLink): boolean {
+    const text = link.reason?.text ?? "";
+    if (!/SIGBUS|SIGSEGV|SIGABRT|SIGILL/.test(text)) return false;
+    const crashes = (this.#crashes.get(link) ?? 0) + 1;
+    this.#crashes.set(link, crashes);
+    if (crashes < CRASHES_MAX) return false;
+    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended ${crashes} times, at last: ${text}` });
+    return true;
+  }
+
+  #later(link: OwnerLink): void {
+    const code = link.reason?.code;
+    if (this.#closing || this.#scheduled.has(link) || (code !== undefined && FINAL.has(code))) return;
+    const { clock, retryInitialMs, retryMaxMs } = this.#options;
+    const attempt = this.#attempts.get(link) ?? 0;
+    this.#attempts.set(link, attempt + 1);
+    const delayMs = Math.min(retryMaxMs, retryInitialMs * 2 ** attempt);
+    const cancel = clock.after(delayMs, () => {
+      this.#scheduled.delete(link);
+      this.#inBackground(this.#attempt(link));
+    });
+    this.#scheduled.set(link, cancel);
+  }
+
+  async #attempt(link: OwnerLink): Promise<void> {
+    if (this.#closing || link.receives || this.#busyWith.has(link)) return;
+    this.#busyWith.add(link);
+    try {
+      const away = await this.#options.directories.retake(link.owner, false);
+      if (away === undefined) await this.#comeBack(link, await look(link));
+      else link.takeDown(away);
+    } finally {
+      this.#busyWith.delete(link);
+    }
+    if (!link.receives) this.#later(link);
+  }
+
+  async #comeBack(link: OwnerLink, found: Found): Promise<void> {
+    const verdict = judgeReturn(link.owner, found, this.#deployment.current);
+    switch (verdict.verdict) {
+      case "serve":
+      case "complete":
+        await this.#unlessDown(link, () => this.#serve(link, verdict.identity));
+        return;
+      case "merge":
+        this.#inBackground(this.#merge(link));
+        return;
+      case "lost":
+        link.markLost(verdict.reason);
+        return;
+      case "refuse":
+        link.takeDown(verdict.reason);
+        return;
+      case "unreadable":
+    }
+  }
+
+  async #serve(link: OwnerLink, found: Identity): Promise<void> {
+    const identity = await this.#deployment.refresh(link, found.membership);
+    link.serve(identity);
+    this.#settleAfter(link);
+  }
+
+  async #merge(link: OwnerLink): Promise<void> {
+    const { clock, busy, logger, mergeBytesPerSecond } = this.#options;
+    const surroundings: MergeSurroundings = {
+      deployment: this.#deployment,
+      pace: { clock, busy, bytesPerSecond: mergeBytesPerSecond },
+      logger,
+      alone: (task) => this.#walks.run("walk", task),
+      nextChange: () => new Promise((resolve) => this.#changed.push(resolve)),
+      others: this.#others(link),
+      peersNeeded: () => this.#peersNeeded(link),
+      closing: () => this.#closing,
+    };
+    await this.#unlessDown(link, () => mergeUntilItCounts(link, surroundings));
+    if (!link.up) return;
+    this.#lossAccepted.delete(link);
+    discardSetAside(link.directory);
+    this.#settleAfter(link);
+  }
+
+  /** Forgets the failures of an owner that stays up for long enough. */
+  #settleAfter(link: OwnerLink): void {
+    const { clock, retryMaxMs } = this.#options;
+    const { since } = link.status();
+    clock.after(retryMaxMs, () => {
+      if (!link.up || link.status().since !== since) return;
+      this.#attempts.delete(link);
+      this.#crashes.delete(link);
+    });
+  }
+
+  #others(link: OwnerLink): readonly OwnerLink[] {
+    return this.#group.links.filter((other) => other !== link);
+  }
+
+  async #unlessDown(link: OwnerLink, task: () => Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      if (!(error instanceof OwnerDown)) throw error;
+      this.#options.logger.warn({ owner: link.owner, detail: error.message }, "an owner went down on its way back");
+    }
+  }
+
+  #inBackground(task: Promise<unknown>): void {
+    task.catch((error: unknown) => this.#options.logger.error({ detail: String(error) }, "healing an owner failed"));
+  }
+}
+
+function refused(text: string): StreamsError {
+  return new StreamsError("KV_REPAIR_REFUSED", text);
+}

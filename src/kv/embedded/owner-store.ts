@@ -1,0 +1,60 @@
+import { splitAnswers } from "./answers.ts";
+import { type Answer, OwnerDown } from "./pending.ts";
+import type { KeyRange, Span, SpanAnswer, ToOwner } from "./protocol.ts";
+import { type Packed, type StoreAddress, eachEntry, packAddresses } from "./wire.ts";
+
+/** Addresses of one read message. */
+const READ_KEYS = 4_096;
+
+type Ask = (message: (id: number) => ToOwner, body?: readonly Packed[]) => Promise<Answer>;
+
+/** What an owner holds, as its process answers. */
+export class OwnerStore {
+  readonly #ask: Ask;
+
+  /** `ask` sends a request and resolves with the answer, or rejects with OwnerDown. */
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  /** Merges packed cells of other owners; flushed when it resolves, with how many changed something. @throws OwnerDown */
+  async absorb(packed: Buffer): Promise<number> {
+    const part = { buffer: packed.buffer, offset: packed.byteOffset, length: packed.length };
+    const { message } = await this.#ask((id) => ({ kind: "absorb", id }), [part]);
+    return message.kind === "absorbed" ? message.changed : 0;
+  }
+
+  /** Packed cells of a span. @throws OwnerDown */
+  async scan(span: Span): Promise<SpanAnswer & { readonly packed: Buffer }> {
+    const { message, body } = await this.#ask((id) => ({ kind: "scan", id, span }));
+    if (message.kind !== "scanned") throw new OwnerDown("an answer of another kind");
+    return { ...message, packed: body };
+  }
+
+  /** What a span's cells hash to. @throws OwnerDown */
+  async digest(span: Span): Promise<SpanAnswer & { readonly hash: string }> {
+    const { message } = await this.#ask((id) => ({ kind: "digest", id, span }));
+    if (message.kind !== "digested") throw new OwnerDown("an answer of another kind");
+    return message;
+  }
+
+  /** Stored values by index of `addresses`; undefined is absent. @throws OwnerDown */
+  async read(addresses: readonly StoreAddress[]): Promise<(Buffer | undefined)[]> {
+    const answers: (Buffer | undefined)[] = [];
+    while (answers.length < addresses.length) {
+      const to = Math.min(addresses.length, answers.length + READ_KEYS);
+      const packed = packAddresses(addresses, answers.length, to);
+      const { message, body } = await this.#ask((id) => ({ kind: "read", id }), [packed]);
+      if (message.kind === "answers") answers.push(...splitAnswers(body, message.count));
+    }
+    return answers;
+  }
+
+  /** Store keys of a range, in byte order. @throws OwnerDown */
+  async list(range: KeyRange): Promise<{ readonly keys: readonly Uint8Array[]; readonly complete: boolean }> {
+    const { message, body } = await this.#ask((id) => ({ kind: "list", id, range }));
+    const keys: Uint8Array[] = [];
+    eachEntry(body, (key) => keys.push(key));
+    return { keys, complete: message.kind !== "listed" || message.complete };
+  }
+}
