@@ -18,14 +18,16 @@ export function copyDue(state: PartitionState): Copy | undefined {
 
 /**
  * The offset to commit: as far as the copy holds what is acknowledged (the copy is written first, so a commit ahead of the
- * copy always means that somebody else moved it), if that is above what is committed (I2). Not only when the copy has
- * reached the watermark: under load the watermark has always moved on meanwhile.
+ * copy always means that somebody else moved it), if that is above what is committed (I2), or if an operator's start goes
+ * back behind what is committed: the first commit after it lowers it. Not only when the copy has reached the watermark:
+ * under load the watermark has always moved on meanwhile.
  */
 export function commitDue(state: PartitionState): Offset | undefined {
-  const { watermark, startedAt, copied, committed, phase } = state;
+  const { watermark, startedAt, copied, committed, tolerated, phase } = state;
   if (watermark === undefined || startedAt === undefined || copied === undefined || !commits(phase)) return undefined;
   const due = Math.min(copied, watermark);
-  return due > startedAt && (committed === undefined || committed < due) ? due : undefined;
+  const lowers = committed !== undefined && committed === tolerated && committed !== due;
+  return due > startedAt && (committed === undefined || committed < due || lowers) ? due : undefined;
 }
 
 /** Whether the phase lets what was acknowledged be copied and committed. */
@@ -56,7 +58,7 @@ export function onReadBack(state: PartitionState, committed: Offset | undefined,
       : halted(state, { code: "COMMIT_VANISHED", detail: `${state.committed} was committed`, wanted: state.committed });
   }
   const copied = Math.max(state.copied ?? 0, copy ?? 0);
-  if (committed > copied) {
+  if (committed > copied && committed !== state.tolerated) {
     const detail = `committed offset ${committed}, applied up to ${copied}`;
     return halted(state, { code: "COMMIT_MOVED", detail, wanted: committed });
   }
@@ -74,5 +76,5 @@ export function reachOf({ copied, position, watermark }: PartitionState): Offset
 /** The broker confirmed a commit. */
 export function onCommitted(state: PartitionState, offset: Offset): Step {
   invariant(offset <= (state.copied ?? -1), "COMMIT_AHEAD", `commit ${offset} ahead of copy ${state.copied}`);
-  return unchanged({ ...state, committed: offset });
+  return unchanged({ ...state, committed: offset, tolerated: undefined });
 }

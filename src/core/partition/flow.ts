@@ -1,7 +1,15 @@
 import { invariant } from "../invariant.ts";
 import { OFFSET_LIMIT, type Offset } from "../offset.ts";
 import type { Fingerprint } from "./copy.ts";
-import type { Cause, DeliveredBatch, InFlight, PartitionEffect, PartitionState, Step } from "./state.ts";
+import type {
+  Cause,
+  DeliveredBatch,
+  InFlight,
+  PartitionEffect,
+  PartitionEvent,
+  PartitionState,
+  Step,
+} from "./state.ts";
 import type { Stop } from "./stop.ts";
 import { advance, halted, truncateAfter, unchanged } from "./transition.ts";
 
@@ -126,12 +134,13 @@ export function onRetry(state: PartitionState, seq: number, attempt: number): St
   return { state, effects: [{ effect: "process", seq, from: held.from, again: true }] };
 }
 
-/** Policy `stop`: the batch ends before the poison, what is before it may still be acknowledged. */
-export function onPoison(state: PartitionState, seq: number, offset: Offset, detail: string): Step {
+/** Policy `stop`, or the breaker: the batch ends before the poison, what is before it may still be acknowledged. */
+export function onPoison(state: PartitionState, event: Extract<PartitionEvent, { event: "poison" }>): Step {
+  const { seq, offset, code, detail } = event;
   const poisoned = state.inFlight.find((batch) => batch.seq === seq);
   if (poisoned === undefined) return unchanged(state);
   const truncated = truncateAfter(state, seq, offset);
   const inFlight = truncated.state.inFlight.map((batch) => (batch.seq === seq ? { ...batch, next: offset } : batch));
-  const stopped = halted({ ...truncated.state, inFlight }, { code: "POISON", detail, wanted: offset });
+  const stopped = halted({ ...truncated.state, inFlight }, { code, detail, wanted: offset });
   return { state: stopped.state, effects: [...truncated.effects, ...stopped.effects] };
 }

@@ -13,6 +13,20 @@ import { halted } from "./transition.ts";
  * @throws InvariantViolation when a promise of ours is broken; the runner answers with `halt`.
  */
 export function step(state: PartitionState, event: PartitionEvent): Step {
+  return withoutFetching(decide(state, event));
+}
+
+/**
+ * A paused partition does everything but fetch, in whatever phase it is. Checked in one place and last, so that no way
+ * into `running` can forget it: a start that was decided while the pause came, a hold that ended, a dispute that was settled.
+ */
+function withoutFetching({ state, effects }: Step): Step {
+  if (!state.paused) return { state, effects };
+  const allowed = effects.filter(({ effect }) => effect !== "begin" && effect !== "resume");
+  return { state: state.fetching ? { ...state, fetching: false } : state, effects: allowed };
+}
+
+function decide(state: PartitionState, event: PartitionEvent): Step {
   if (state.phase.phase === "gone") return { state, effects: [] };
   switch (event.event) {
     case "facts":
@@ -28,7 +42,7 @@ export function step(state: PartitionState, event: PartitionEvent): Step {
     case "retry":
       return onRetry(state, event.seq, event.attempt);
     case "poison":
-      return onPoison(state, event.seq, event.offset, event.detail);
+      return onPoison(state, event);
     case "fetch-fault":
       return onFetchFault(state, event.position, event.fault, event.detail);
     case "bounds":
@@ -43,6 +57,8 @@ export function step(state: PartitionState, event: PartitionEvent): Step {
       return onCommitted(state, event.offset);
     case "halt":
       return halted(state, event.stop);
+    case "pause":
+      return onPause(state, event.paused);
     case "drain":
       return onDrain(state);
     case "revoked":
@@ -50,6 +66,16 @@ export function step(state: PartitionState, event: PartitionEvent): Step {
     default:
       return unreachable(event);
   }
+}
+
+/** What was fetched before is still applied and committed; reading goes on from the position when the pause ends. */
+function onPause(state: PartitionState, paused: boolean): Step {
+  if (state.paused === paused) return { state, effects: [] };
+  if (paused) return { state: { ...state, paused, fetching: false }, effects: [{ effect: "pause" }] };
+  const { phase } = state.phase;
+  const flows = (phase === "running" || phase === "verifying") && state.position !== undefined;
+  if (!flows) return { state: { ...state, paused }, effects: [] };
+  return { state: { ...state, paused, fetching: true }, effects: [{ effect: "begin", position: state.position }] };
 }
 
 function onDrain(state: PartitionState): Step {

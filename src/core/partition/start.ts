@@ -11,17 +11,61 @@ export interface StartRecord {
   readonly copyBefore: Offset | null;
   /** Set after a later commit was confirmed. A crash may come between the two: see {@link stillDecides}. */
   readonly settled: boolean;
+  /**
+   * Of an operator's start: the furthest that the life before it can have copied or committed, also after the record was
+   * written (what was in flight when it stopped). Absent for first starts, which nothing came before.
+   */
+  readonly reach?: Offset;
 }
 
 /**
- * Whether nothing later is known. A committed offset or a copy other than the one that stood when the record was written
- * is later, also when the process died before it could settle the record. Otherwise a start of weeks ago would decide
+ * Whether nothing later than the start record is known. A committed offset or a copy that the life before it cannot have
+ * left is later, also when the process died before it could settle the record. Otherwise a start of weeks ago would decide
  * again: below the log's start by then, or, where the topic was re-created meanwhile, within a log that nobody recognised.
+ *
+ * What the life before may still leave (`reach`) is not later:
+ *
+ * 1. the partition stops at 100 with [80, 100) in flight and 80 committed; the log begins at 500;
+ * 2. an operator resumes from log-start: start record {from 500, before 80, reach 100};
+ * 3. what was in flight is acknowledged, and 100 is copied and committed by the life that stopped;
+ * 4. the next life reads 100. Taken for a later commit it would overrule the operator, and stop again below the log start.
  */
 function stillDecides({ startRecord, committed, copy }: StartFacts): boolean {
-  if (startRecord === undefined || startRecord.settled || (committed ?? null) !== startRecord.before) return false;
+  if (startRecord === undefined || startRecord.settled || isLater(committed, startRecord.before, startRecord))
+    return false;
   // A copy without a fingerprint says that no record was ever applied, only holes were passed.
-  return (copy?.watermark ?? null) === startRecord.copyBefore || copy?.fingerprint === undefined;
+  return !isLater(copy?.watermark, startRecord.copyBefore, startRecord) || copy?.fingerprint === undefined;
+}
+
+/** Whether a commit or a copy is neither what stood when the record was written nor what the life before may still leave. */
+function isLater(value: Offset | undefined, then: Offset | null, { reach }: StartRecord): boolean {
+  return (value ?? null) !== then && (value === undefined || reach === undefined || value > reach);
+}
+
+/**
+ * Whether the only thing later than an operator's start record is a copy: the process died between the first copy and the
+ * first commit. The commit is still that of before, which may be below the log's start or ahead of the copy, so the copy
+ * tells how far the partition came.
+ */
+function onlyCopyIsLater({ startRecord, committed, copy }: StartFacts): boolean {
+  if (startRecord === undefined || startRecord.settled || startRecord.reach === undefined) return false;
+  const lone = !isLater(committed, startRecord.before, startRecord);
+  return lone && copy !== undefined && copy.watermark > startRecord.reach;
+}
+
+/**
+ * The commit that an operator's start record knows of and goes back behind. It is not a commit that somebody moved; the
+ * first commit after such a start lowers it (the one exception of I2). Undefined when there is none.
+ */
+export function toleratedCommit(facts: StartFacts): Offset | undefined {
+  const { startRecord, committed } = facts;
+  if (committed === undefined || startRecord?.reach === undefined || startRecord.before !== committed) return undefined;
+  return stillDecides(facts) || onlyCopyIsLater(facts) ? committed : undefined;
+}
+
+/** Where the start record says that the partition begins, while nothing later is known. */
+export function startOf(facts: StartFacts): Offset | undefined {
+  return stillDecides(facts) ? facts.startRecord?.from : undefined;
 }
 
 /** All that the decision at I5 looks at. */
@@ -31,6 +75,8 @@ export interface StartFacts {
   readonly committed: Offset | undefined;
   readonly copy: Copy | undefined;
   readonly bounds: { readonly logStart: Offset; readonly end: Offset };
+  /** An operator opened this log, and nobody has begun to read the partition in it: a commit is that of an earlier log. */
+  readonly unread?: boolean;
 }
 
 /** What follows from the facts. */
@@ -57,7 +103,9 @@ export function decideStart(facts: StartFacts): StartDecision {
   const { startRecord, committed, copy, bounds } = facts;
   const anotherLog = contradiction(facts);
   if (anotherLog !== undefined) return { decision: "stop", stop: anotherLog };
-  if (startRecord !== undefined && stillDecides(facts)) return within(startRecord.from, bounds);
+  if (startRecord !== undefined && stillDecides(facts)) return recognised(startRecord.from, copy, bounds);
+  if (copy !== undefined && onlyCopyIsLater(facts)) return fromCopy(copy, bounds);
+  if (facts.unread === true) return { decision: "first-start" };
   if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
   if (copy === undefined) {
     return halt("KV_COPY_MISSING", `committed offset ${committed} without a copy`, committed, bounds);
@@ -65,10 +113,15 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (committed > copy.watermark) {
     return halt("COMMIT_MOVED", `committed offset ${committed}, applied up to ${copy.watermark}`, committed, bounds);
   }
-  const start = within(committed, bounds);
-  const checkable = committed === copy.watermark && copy.fingerprint !== undefined;
-  if (start.decision !== "start" || !checkable || copy.fingerprint.offset < bounds.logStart) return start;
-  return { ...start, verify: { fingerprint: copy.fingerprint, ifAbsent: "go-on" } };
+  return recognised(committed, copy, bounds);
+}
+
+/** A start where the copy ends is preceded by a look at the last acknowledged record, where the log still has it. */
+function recognised(at: Offset, copy: Copy | undefined, bounds: StartFacts["bounds"]): StartDecision {
+  const start = within(at, bounds);
+  const fingerprint = copy?.watermark === at ? copy.fingerprint : undefined;
+  if (start.decision !== "start" || fingerprint === undefined || fingerprint.offset < bounds.logStart) return start;
+  return { ...start, verify: { fingerprint, ifAbsent: "go-on" } };
 }
 
 /** What the copy remembers of the log and the log now denies. */

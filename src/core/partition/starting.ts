@@ -1,5 +1,5 @@
 import { invariant } from "../invariant.ts";
-import { decideStart, type StartDecision, type StartFacts } from "./start.ts";
+import { decideStart, type StartDecision, type StartFacts, toleratedCommit } from "./start.ts";
 import type { Cause, PartitionState, Step } from "./state.ts";
 import type { Stop } from "./stop.ts";
 import { halted, unchanged } from "./transition.ts";
@@ -12,6 +12,7 @@ export function onFacts(state: PartitionState, facts: StartFacts, stop: Stop | u
     ...state,
     committed,
     copied: copy?.watermark,
+    tolerated: toleratedCommit(facts),
     fingerprint: copy?.fingerprint,
     logStart: bounds.logStart,
     end: bounds.end,

@@ -69,6 +69,10 @@ export interface PartitionState {
   readonly committed: Offset | undefined;
   /** How far the copy is known to be durable. */
   readonly copied: Offset | undefined;
+  /** A committed offset that the operator's start record knows of and goes back behind: nobody moved it, and it may be lowered. */
+  readonly tolerated: Offset | undefined;
+  /** Whether an operator paused the partition or its source: nothing is fetched, whatever the phase. */
+  readonly paused: boolean;
   readonly nextSeq: number;
   /** How often an out-of-range answer that the bounds contradict, or an end below us, is asked about before it stops. */
   readonly disputesMax: number;
@@ -90,6 +94,8 @@ export const INITIAL_STATE: PartitionState = {
   end: undefined,
   committed: undefined,
   copied: undefined,
+  tolerated: undefined,
+  paused: false,
   nextSeq: 1,
   disputesMax: DISPUTES_DEFAULT,
 };
@@ -103,8 +109,14 @@ export type PartitionEvent =
   | { readonly event: "write-failed"; readonly seq: number; readonly cause: Cause }
   /** The wait after `attempt` of batch `seq` is over. */
   | { readonly event: "retry"; readonly seq: number; readonly attempt: number }
-  /** Policy `stop`: the batch ends before the record at `offset`. */
-  | { readonly event: "poison"; readonly seq: number; readonly offset: Offset; readonly detail: string }
+  /** Policy `stop`, or the breaker: the batch ends before the record at `offset`. */
+  | {
+      readonly event: "poison";
+      readonly seq: number;
+      readonly offset: Offset;
+      readonly code: "POISON" | "POISON_BREAKER";
+      readonly detail: string;
+    }
   | {
       readonly event: "fetch-fault";
       readonly position: Offset;
@@ -117,6 +129,8 @@ export type PartitionEvent =
   | { readonly event: "read-back"; readonly committed: Offset | undefined; readonly copy: Offset | undefined }
   | { readonly event: "committed"; readonly offset: Offset }
   | { readonly event: "halt"; readonly stop: Stop }
+  /** An operator paused the partition or its source, or the pause ended. */
+  | { readonly event: "pause"; readonly paused: boolean }
   | { readonly event: "drain" }
   | { readonly event: "revoked" };
 

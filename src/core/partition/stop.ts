@@ -13,7 +13,7 @@ export const STOPS = {
   ABOVE_LOG_END: {
     commits: false,
     text: "the position is above the end of the log: the topic was truncated or re-created",
-    remedy: "Find out what happened to the topic; open a topic epoch if it was re-created.",
+    remedy: "If the log comes back, resume from copy; if it was truncated or re-created, open a topic epoch.",
   },
   OFFSET_DISPUTED: {
     commits: true,
@@ -23,7 +23,7 @@ export const STOPS = {
   TOPIC_RECREATED: {
     commits: false,
     text: "the log is not the one that was read before",
-    remedy: "If the topic was re-created on purpose, open a topic epoch; otherwise restore it.",
+    remedy: "If the topic was re-created, open a topic epoch; if it is still the same log, resume from copy.",
   },
   COMMIT_VANISHED: {
     commits: false,
@@ -38,12 +38,18 @@ export const STOPS = {
   KV_COPY_MISSING: {
     commits: false,
     text: "the group has a committed offset, but the KV plane knows nothing of it",
-    remedy: "If the KV plane was replaced, resume from log-start to rebuild it; otherwise check kv.directories.",
+    remedy: "Check kv.directories first; if the KV plane was replaced, resume from log-start to rebuild it.",
   },
   POISON: {
     commits: true,
     text: "a record cannot be applied and the source's policy is to stop",
-    remedy: "Correct the descriptor or mapping, or resume past the record accepting its loss.",
+    remedy: "Correct the descriptor or mapping and resume from committed; or resume with allowPoison.",
+  },
+  POISON_BREAKER: {
+    commits: true,
+    text: "too many records in a row, or too large a share of them, cannot be applied: a bad deploy, not bad records",
+    remedy:
+      "Correct the producer, the descriptor or the mapping and resume from committed; or resume with allowPoison.",
   },
   UNDECODABLE_BATCH: {
     commits: true,
@@ -68,7 +74,7 @@ export const STOPS = {
   IDENTITY_CHANGED: {
     commits: false,
     text: "the source is bound to another cluster or topic",
-    remedy: "Point the configuration back, or open a topic epoch for the new topic.",
+    remedy: "Point the configuration back and resume from committed, or open a topic epoch for the new topic.",
   },
   INVARIANT_BROKEN: {
     commits: false,
@@ -79,6 +85,27 @@ export const STOPS = {
 
 /** Stable code of a stop; operators and dashboards match on it. */
 export type StopCode = keyof typeof STOPS;
+
+/** The page of this repository that says what to do about a stop. */
+export function pageOf(code: StopCode): string {
+  return `docs/stops/${code}.md`;
+}
+
+/**
+ * Stops after which the log itself is in doubt: the partition may only go on exactly where it was, with the log recognised.
+ * Anything else would mix two logs under one topic epoch, in which versions of the second may be below those of the first.
+ */
+const LOG_IN_DOUBT: ReadonlySet<StopCode> = new Set<StopCode>(["ABOVE_LOG_END", "TOPIC_RECREATED", "COMMIT_VANISHED"]);
+
+/** Whether the log that was read before the stop may be another one now. */
+export function doubtsLog(code: StopCode): boolean {
+  return LOG_IN_DOUBT.has(code);
+}
+
+/** Whether a stop is one of the whole source: it holds for every owner, whatever was applied. */
+export function isSourceWide({ code }: Stop): boolean {
+  return code === "IDENTITY_CHANGED" || code === "PARTITIONS_CHANGED";
+}
 
 /** One halt of one partition, as it is stored (I13) and shown. */
 export interface Stop {

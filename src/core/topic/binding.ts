@@ -13,6 +13,33 @@ export interface Binding {
   readonly firstStart: "earliest" | { readonly timestampMs: number };
   /** A partition count that moved keys between old partitions; only a new topic epoch settles it, no later count does. */
   readonly refused?: number;
+  /** First topic epoch of the present log, where an operator opened it. Stops, starts and ledgers belong to one log. */
+  readonly log?: number;
+  /** Where the old partitions go on in the present log, by their number: they were read to there under earlier epochs. */
+  readonly goOnAt?: readonly Offset[];
+  /** The call that opened the present log. */
+  readonly opened?: LogOpening;
+  /** Logs that were given up, oldest first: under which epochs their partitions were read, and from which epoch they began. */
+  readonly past?: readonly { readonly log: number; readonly epochs: Binding["epochs"] }[];
+}
+
+/** Who opened a log, and what it gave up: kept with the binding until both are entered where people look for them. */
+export interface LogOpening {
+  readonly audit: string;
+  readonly actor: string;
+  readonly reason: string;
+  readonly at: number;
+  /** For counting kinds: whether the rows of earlier logs stay in the sums. */
+  readonly counting?: "continues" | "replaces";
+  /** What of the log before was never read: everything from there on. */
+  readonly givenUp: readonly { readonly partition: number; readonly topicEpoch: number; readonly from: Offset }[];
+  /** Set once the gap ledger and the audit log have it. No partition of the log is read before. */
+  readonly entered: boolean;
+}
+
+/** Number of the log that a source reads now: 0 for its first, the first topic epoch of a later one. */
+export function logOf(binding: Pick<Binding, "log">): number {
+  return binding.log ?? 0;
 }
 
 /** What the broker says that a topic is. */
@@ -77,6 +104,8 @@ export function firstStartOf(
   partition: number,
   logStart: Offset,
 ): { readonly at: Offset } | { readonly timestampMs: number } {
+  const goOnAt = binding.goOnAt?.[partition];
+  if (goOnAt !== undefined) return { at: goOnAt };
   const original = binding.epochs[0];
   if (binding.firstStart === "earliest" || original === undefined || partition >= original.partitions) {
     return { at: logStart };

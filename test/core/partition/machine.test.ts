@@ -233,7 +233,11 @@ describe("stops last (I13)", () => {
   });
 
   it("poison under policy stop ends the batch before it", () => {
-    const { state } = run([startedAt(0), batch(0, 10), { event: "poison", seq: 1, offset: 4, detail: "bad" }]);
+    const { state } = run([
+      startedAt(0),
+      batch(0, 10),
+      { event: "poison", seq: 1, code: "POISON", offset: 4, detail: "bad" },
+    ]);
     expect(run([acknowledged(1)], state).state.watermark).toBe(4);
   });
 });
