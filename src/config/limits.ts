@@ -9,8 +9,8 @@ const GIB = 1024 * MIB;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** What a limit is counted in. Milliseconds are spelled `20s` in the file, bytes `64MiB`. */
-export type LimitUnit = "bytes" | "ms";
+/** What a limit is counted in. Milliseconds are spelled `20s` in the file, bytes `64MiB`, the others as whole numbers. */
+export type LimitUnit = "bytes" | "ms" | "records" | "percent";
 
 /** One row of {@link LIMITS}. Numbers are in `unit`; `min` and `max` are allowed values. */
 export interface LimitRow {
@@ -151,6 +151,27 @@ export const LIMITS = {
     min: 200,
     max: 5 * MINUTE,
     meaning: "Time between two readings of log start and end, from which lag is computed.",
+  },
+  poisonBreakerRun: {
+    unit: "records",
+    default: 100,
+    min: 2,
+    max: 1_000_000,
+    meaning: "This many records in a row that cannot be applied stop their partition: a bad deploy, not bad records.",
+  },
+  poisonBreakerShare: {
+    unit: "percent",
+    default: 50,
+    min: 1,
+    max: 100,
+    meaning: "Share of poisonBreakerWindow, in percent, that stops the partition when it cannot be applied.",
+  },
+  poisonBreakerWindow: {
+    unit: "records",
+    default: 1_000,
+    min: 10,
+    max: 1_000_000,
+    meaning: "Records of one partition, the last that were read, over which poisonBreakerShare is taken.",
   },
 } as const satisfies Record<string, LimitRow>;
 

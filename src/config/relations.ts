@@ -87,5 +87,7 @@ export function relationText({ low, factor, orEqual, high }: LimitRelation): str
 
 /** A limit's value as the file spells it. */
 export function spell(name: LimitName, value: number): string {
-  return LIMITS[name].unit === "ms" ? formatDuration(value) : formatBytes(value);
+  const { unit } = LIMITS[name];
+  if (unit === "ms") return formatDuration(value);
+  return unit === "bytes" ? formatBytes(value) : `${value}`;
 }

@@ -137,8 +137,14 @@ const CassandraKv = closed(
 
 const Kv = Type.Union([EmbeddedKv, CassandraKv], { discriminator: "engine", description: "Where records land." });
 
-const limitProperties = forEachLimit((row) =>
-  Type.Integer({ unit: row.unit, default: row.default, minimum: row.min, maximum: row.max, description: row.meaning }),
+const limitProperties = forEachLimit(({ unit, ...row }) =>
+  Type.Integer({
+    ...(unit === "bytes" || unit === "ms" ? { unit } : {}),
+    default: row.default,
+    minimum: row.min,
+    maximum: row.max,
+    description: row.meaning,
+  }),
 );
 
 const LimitsSchema = closed(limitProperties, "Limits of this process.");

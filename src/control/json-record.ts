@@ -58,6 +58,22 @@ export async function updateRecord<S extends TSchema>(
   throw new InvariantViolation("CONTROL_CONTENTION", `${name} changed ${ATTEMPTS_MAX} times under one update`);
 }
 
+/**
+ * One attempt to write a record whose present tag is known (undefined: there is none). Returns whether it took. @throws KvFault
+ */
+export async function replaceRecord<S extends TSchema>(
+  control: ControlStore,
+  name: string,
+  schema: S,
+  expected: string | undefined,
+  value: Static<S>,
+): Promise<boolean> {
+  const fault = Value.Errors(schema, value).First();
+  invariant(fault === undefined, "CONTROL_FORMAT", `${name}${fault?.path ?? ""}: ${fault?.message ?? ""}`);
+  const { outcome } = await control.compareAndSet(name, expected, encoder.encode(JSON.stringify(value)));
+  return outcome === "written";
+}
+
 function decode<S extends TSchema>(name: string, schema: S, bytes: Uint8Array): Static<S> {
   const value: unknown = JSON.parse(decoder.decode(bytes));
   const fault = Value.Errors(schema, value).First();

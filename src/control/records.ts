@@ -48,14 +48,31 @@ export type SourceRecord = Static<typeof SourceRecord>;
 /** `revisions/{source}/{revision}`: what decides verdicts under that revision; immutable. */
 export const RevisionRecord = Type.Object({ definition: DefinitionSchema, verdict: Type.String() });
 
+const EpochList = Type.Array(Type.Object({ epoch: Type.Integer(), partitions: Type.Integer() }));
+
 /** `bindings/{source}` */
 export const BindingRecord = Type.Object({
   clusterId: Type.String(),
   topic: Type.String(),
-  epochs: Type.Array(Type.Object({ epoch: Type.Integer(), partitions: Type.Integer() })),
+  epochs: EpochList,
   firstStart: Type.Union([Type.Literal("earliest"), Moment]),
   refused: Type.Optional(Type.Integer({ minimum: 0 })),
+  log: Type.Optional(Type.Integer({ minimum: 0 })),
+  goOnAt: Type.Optional(Type.Array(Offset)),
+  opened: Type.Optional(
+    Type.Object({
+      audit: Type.String(),
+      actor: Type.String(),
+      reason: Type.String(),
+      at: Type.Integer(),
+      counting: Type.Optional(oneOf(["continues", "replaces"])),
+      givenUp: Type.Array(Type.Object({ partition: Type.Integer(), topicEpoch: Type.Integer(), from: Offset })),
+      entered: Type.Boolean(),
+    }),
+  ),
+  past: Type.Optional(Type.Array(Type.Object({ log: Type.Integer(), epochs: EpochList }))),
 });
+export type BindingRecord = Static<typeof BindingRecord>;
 
 /** `starts/{source}/{partition}` */
 export const StartRecordSchema = Type.Object({
@@ -63,7 +80,35 @@ export const StartRecordSchema = Type.Object({
   before: nullable(Offset),
   copyBefore: nullable(Offset),
   settled: Type.Boolean(),
+  reach: Type.Optional(Offset),
 });
+
+/**
+ * The last resumption of a partition. In one record with the stop that it cleared, so that one compare-and-set decides
+ * among several callers, and no crash can leave one without the other.
+ */
+const Resumption = Type.Object({
+  /** The start record that it set; `starts/` is not looked at while there is one. */
+  start: StartRecordSchema,
+  /** Records below it that cannot be applied go to the dead letters, whatever policy and breaker say. */
+  allowPoison: nullable(Offset),
+  /** Code of that stop. */
+  code: Type.String(),
+  passedOver: Type.Array(Type.Object({ from: Offset, to: Offset, cause: oneOf(["lost", "skipped"]) })),
+  topicEpoch: Type.Integer(),
+  audit: Type.String(),
+  actor: Type.String(),
+  reason: Type.String(),
+  at: Type.Integer(),
+  /** Set once the gap ledger and the audit log have it. Nothing is read before. */
+  entered: Type.Boolean(),
+  /** When the stop that it cleared began: that stop is not recorded again by an attempt that was late. */
+  stopSince: Type.Integer(),
+  /** A refused partition count under which this old partition is read to its end. */
+  despite: Type.Optional(Type.Integer()),
+});
+/** The last resumption of a partition. */
+export type Resumption = Static<typeof Resumption>;
 
 /** `stops/{source}/{partition}`: null once resumed. */
 export const StopRecord = Type.Object({
@@ -78,6 +123,7 @@ export const StopRecord = Type.Object({
   ),
   since: Type.Integer(),
   reach: Offset,
+  resumed: Type.Optional(Resumption),
 });
 export type StopRecord = Static<typeof StopRecord>;
 
@@ -102,15 +148,23 @@ export const DescriptorRecord = Type.Object({
 /** `descriptors/{subject}`: how many versions there are; versions are 1 to latest. */
 export const SubjectRecord = Type.Object({ latest: Type.Integer({ minimum: 0 }) });
 
+/** What belongs to one log of a partition: a log that an operator opened inherits no stop, start or ledger. */
+function inLog(partition: number, log: number): string {
+  return log === 0 ? `${partition}` : `${partition}@${log}`;
+}
+
 export const recordNames = {
   sources: "sources/",
   source: (source: string) => `sources/${source}`,
   revision: (source: string, revision: number) => `revisions/${source}/${revision}`,
   binding: (source: string) => `bindings/${source}`,
-  start: (source: string, partition: number) => `starts/${source}/${partition}`,
-  stop: (source: string, partition: number) => `stops/${source}/${partition}`,
+  start: (source: string, partition: number, log: number) => `starts/${source}/${inLog(partition, log)}`,
+  stop: (source: string, partition: number, log: number) => `stops/${source}/${inLog(partition, log)}`,
   stops: (source: string) => `stops/${source}/`,
-  ledger: (source: string, partition: number) => `ledgers/${source}/${partition}`,
+  ledger: (source: string, partition: number, log: number) => `ledgers/${source}/${inLog(partition, log)}`,
+  pauses: (source: string) => `pauses/${source}`,
+  gaps: (source: string, partition: number) => `gaps/${source}/${partition}`,
+  audit: "audit",
   member: (source: string) => `members/${source}`,
   subject: (subject: string) => `descriptors/${subject}`,
   descriptor: (subject: string, version: number) => `descriptors/${subject}/${version}`,

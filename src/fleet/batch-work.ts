@@ -1,8 +1,11 @@
 import type { Offset } from "../core/offset.ts";
 import type { Ledger } from "../core/ledger/ledger.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
-import { type Folded, foldBatch } from "./fold.ts";
+import { type FoldContext, type Folded, foldBatch } from "./fold.ts";
 import type { RunnerContext } from "./runner-context.ts";
+
+/** When poison stops the partition instead of going to the dead letters. */
+type PoisonRules = Pick<FoldContext, "allowPoisonTo" | "breaker">;
 
 /** One delivered batch on its way through decode, fold, write. Keeps what was prepared, so that a retry only writes. */
 export class BatchWork {
@@ -19,13 +22,14 @@ export class BatchWork {
   }
 
   /** Decodes and folds, once. @throws InvariantViolation */
-  fold(from: Offset, topicEpoch: number, ledger: Ledger): Folded {
+  fold(from: Offset, topicEpoch: number, ledger: Ledger, poison: PoisonRules): Folded {
     const { verdicts, clock } = this.#context;
     this.#folded ??= foldBatch(this.batch, from, {
       topicEpoch,
       ledger,
       verdictOf: (revision) => verdicts.of(revision),
       nowMs: clock.now(),
+      ...poison,
     });
     return this.#folded;
   }

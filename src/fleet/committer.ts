@@ -65,6 +65,11 @@ export class Committer {
     return this.#round;
   }
 
+  /** Resolves when no round is under way. */
+  async idle(): Promise<void> {
+    await this.#round;
+  }
+
   async #run(view: CommitView): Promise<void> {
     const runners = [...view.runners.values()];
     const due = runners.some((runner) => copyDue(runner.state) !== undefined || commitDue(runner.state) !== undefined);

@@ -1,4 +1,4 @@
-import { LedgerRecord, StartRecordSchema, StopRecord, recordNames } from "../control/records.ts";
+import { LedgerRecord, type Resumption, StartRecordSchema, StopRecord, recordNames } from "../control/records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
 import { type Ledger, EMPTY_LEDGER } from "../core/ledger/ledger.ts";
@@ -15,6 +15,15 @@ export interface PartitionFacts {
   readonly start: StartFacts;
   readonly stop: { readonly stop: Stop; readonly since: number } | undefined;
   readonly ledger: Ledger;
+  /** The last resumption by an operator; its start record is the one in `start`. */
+  readonly resumed: Resumption | undefined;
+}
+
+/** Which partition, and of which log. */
+export interface PartitionInLog {
+  readonly partition: number;
+  readonly topicEpoch: number;
+  readonly log: number;
 }
 
 /**
@@ -37,13 +46,13 @@ export class FactsReader {
   }
 
   /** @throws SourceFault, KvFault: try again later; InvariantViolation on foreign records */
-  async read(partition: number, topicEpoch: number): Promise<PartitionFacts> {
+  async read({ partition, topicEpoch, log }: PartitionInLog): Promise<PartitionFacts> {
     const { control } = this.#plane;
     const committed = await this.#committed.fresh();
     const [startRecord, stopRecord, ledger, copies] = await Promise.all([
-      readRecord(control, recordNames.start(this.#name, partition), StartRecordSchema),
-      readRecord(control, recordNames.stop(this.#name, partition), StopRecord),
-      readRecord(control, recordNames.ledger(this.#name, partition), LedgerRecord),
+      readRecord(control, recordNames.start(this.#name, partition, log), StartRecordSchema),
+      readRecord(control, recordNames.stop(this.#name, partition, log), StopRecord),
+      readRecord(control, recordNames.ledger(this.#name, partition, log), LedgerRecord),
       this.#plane.restore([{ space: "copy", key: copyKey(this.#name, topicEpoch, partition) }]),
     ]);
     const bounds = (await this.#bounds.fresh()).get(partition);
@@ -52,16 +61,20 @@ export class FactsReader {
     if (!bounds.known) throw new SourceFault(bounds.cause, bounds.text);
     const copy = copies[0] === undefined ? undefined : decodeCopy(copies[0].bytes);
     const stop = stopRecord?.value.stop ?? null;
+    const resumed = stopRecord?.value.resumed;
+    const startsAt = resumed?.start ?? startRecord?.value;
     const stands = stop !== null && (copy?.watermark ?? 0) <= (stopRecord?.value.reach ?? 0);
     return {
       start: {
-        startRecord: startRecord?.value,
+        startRecord: startsAt,
         committed: committed.get(partition),
         copy,
         bounds: { logStart: bounds.logStart, end: bounds.end },
+        unread: log > 0 && startsAt === undefined && copy === undefined,
       },
       stop: !stands ? undefined : { stop, since: stopRecord?.value.since ?? 0 },
       ledger: ledger?.value ?? EMPTY_LEDGER,
+      resumed,
     };
   }
 }

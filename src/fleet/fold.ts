@@ -5,6 +5,7 @@ import { invariant } from "../core/invariant.ts";
 import { documentKey } from "../core/keys.ts";
 import { type Ledger, rowAt } from "../core/ledger/ledger.ts";
 import type { Offset } from "../core/offset.ts";
+import type { PoisonBreaker } from "../core/partition/breaker.ts";
 import type { Fingerprint } from "../core/partition/copy.ts";
 import { versionOf } from "../core/version.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
@@ -18,13 +19,20 @@ export interface Folded {
   /** The newest write of each key. */
   readonly writes: readonly CellWrite[];
   readonly letters: readonly DeadLetter[];
-  /** Policy `stop`: the first record that cannot be applied; nothing at or after it is in `writes`. */
-  readonly poison: { readonly offset: Offset; readonly fault: RecordFault } | undefined;
+  /** Policy `stop`, or the breaker: the record at which the partition stops; nothing at or after it is in `writes`. */
+  readonly poison: Poison | undefined;
   /** Records looked at, dead letters included. */
   readonly records: number;
   /** Writes that a newer one of the same key in this batch made needless. */
   readonly superseded: number;
   readonly fingerprint: Fingerprint | undefined;
+}
+
+/** The record that stops its partition, and why. */
+export interface Poison {
+  readonly offset: Offset;
+  readonly code: "POISON" | "POISON_BREAKER";
+  readonly detail: string;
 }
 
 export interface FoldContext {
@@ -34,6 +42,9 @@ export interface FoldContext {
   readonly verdictOf: (revision: number) => Verdict;
   /** Wall clock, only for a letter's "first seen". */
   readonly nowMs: number;
+  /** Poison below it goes to the dead letters, whatever policy and breaker say. */
+  readonly allowPoisonTo: Offset;
+  readonly breaker: PoisonBreaker;
 }
 
 /** A record judged: a write, or a fault, and under which verdict. */
@@ -61,12 +72,12 @@ export function foldBatch(batch: RecordBatch, from: Offset, context: FoldContext
     if (offset < from) continue;
     const { verdict, result } = judge(batch, index, context);
     if (!isFault(result)) {
+      context.breaker.applied(offset);
       newest.set(result.id, cellOf(batch, index, verdict, result, context.topicEpoch));
       puts += 1;
-    } else if (verdict.definition.onPoison === "stop") {
-      poison = { offset, fault: result };
-      break;
     } else {
+      poison = stopAt(offset, verdict, result, context);
+      if (poison !== undefined) break;
       letters.push(letterOf(batch, index, verdict, result, context));
     }
     records += 1;
@@ -74,6 +85,16 @@ export function foldBatch(batch: RecordBatch, from: Offset, context: FoldContext
   }
   const fingerprint = last === -1 ? undefined : fingerprintOf(batch, last);
   return { writes: [...newest.values()], letters, poison, records, superseded: puts - newest.size, fingerprint };
+}
+
+function stopAt(offset: Offset, verdict: Verdict, fault: RecordFault, context: FoldContext): Poison | undefined {
+  if (offset < context.allowPoisonTo) return undefined;
+  const text = `offset ${offset}: ${fault.code}: ${fault.text}`;
+  if (verdict.definition.onPoison === "stop") return { offset, code: "POISON", detail: text };
+  const tripped = context.breaker.poison(offset);
+  return tripped === undefined
+    ? undefined
+    : { offset, code: "POISON_BREAKER", detail: `${tripped}, the last: ${text}` };
 }
 
 function judge(batch: RecordBatch, index: number, context: FoldContext): Judged {

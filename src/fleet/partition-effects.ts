@@ -1,15 +1,19 @@
 import type { Ledger } from "../core/ledger/ledger.ts";
 import { unreachable } from "../core/invariant.ts";
 import { OFFSET_LIMIT, type Offset } from "../core/offset.ts";
+import { PoisonBreaker } from "../core/partition/breaker.ts";
 import { reachOf } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
-import type { Stop } from "../core/partition/stop.ts";
+import { isSourceWide, type Stop } from "../core/partition/stop.ts";
+import { logOf } from "../core/topic/binding.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
 import { backoffMs } from "./backoff.ts";
 import type { BatchWork } from "./batch-work.ts";
 import { consequenceOf } from "./cause.ts";
+import { enterResumption } from "./entering.ts";
 import type { PartitionFacts } from "./facts.ts";
+import { LetterGaps } from "./letter-gaps.ts";
 import { PartitionStore, type UnrecordedStop } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import type { RunnerCounts } from "./source-tally.ts";
@@ -20,8 +24,8 @@ export interface EffectHost {
   readonly topicEpoch: number;
   readonly state: PartitionState;
   readonly since: number;
-  /** Whether the partition stopped with its whole source, before anything was known of it: that holds for every owner. */
-  readonly sourceWide: boolean;
+  /** Why the whole source must not be read; undefined when it may. */
+  readonly sourceStop: Stop | undefined;
   readonly work: ReadonlyMap<number, BatchWork>;
   dispatch(event: PartitionEvent): void;
   /** Counts what was done, for the partition and for the source. */
@@ -39,11 +43,17 @@ export class PartitionEffects {
   #ledger: Ledger | undefined;
   /** The start record that still decides; settled by the first confirmed commit. */
   #unsettledStart: Offset | undefined;
+  readonly #letters: LetterGaps;
+  readonly #breaker: PoisonBreaker;
+  #allowPoisonTo: Offset = 0;
   #busy = 0;
 
   constructor(context: RunnerContext, host: EffectHost) {
     this.#context = context;
     this.#host = host;
+    const owner = { source: context.inForce.definition.name, partition: host.partition };
+    this.#letters = new LetterGaps(context.gaps, owner, host.topicEpoch, context.clock);
+    this.#breaker = new PoisonBreaker(context.breaker);
     this.#store = new PartitionStore(context, host.partition);
   }
 
@@ -85,7 +95,12 @@ export class PartitionEffects {
   /** Reads what is stored and known of the partition; answers with `facts` or `facts-failed`. */
   async gather(): Promise<void> {
     try {
-      const facts = await this.#context.facts.read(this.#host.partition, this.#host.topicEpoch);
+      const { partition, topicEpoch } = this.#host;
+      const { binding } = this.#context;
+      const facts = await this.#context.facts.read({ partition, topicEpoch, log: logOf(binding) });
+      if (facts.stop === undefined && this.#stopsWithSource(facts)) return;
+      if (facts.stop === undefined) await this.#enter(facts);
+      this.#allowPoisonTo = facts.resumed?.allowPoison ?? 0;
       // A revision that this build cannot compile is waited for here, before anything is decided: another build heals it.
       if (facts.stop === undefined) await this.#loadRevisions(facts);
       const { startRecord } = facts.start;
@@ -97,6 +112,22 @@ export class PartitionEffects {
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
     }
+  }
+
+  /** Old partitions of a topic that grew may be read to their end, one by one, by an operator's decision. */
+  #stopsWithSource({ resumed }: PartitionFacts): boolean {
+    const { sourceStop } = this.#host;
+    if (sourceStop === undefined) return false;
+    if (resumed?.despite !== undefined && resumed.despite === this.#context.binding.refused) return false;
+    this.#host.dispatch({ event: "halt", stop: sourceStop });
+    return true;
+  }
+
+  /** What an operator's resumption passed over is in the gap ledger before anything is read. @throws KvFault */
+  async #enter({ resumed }: PartitionFacts): Promise<void> {
+    if (resumed === undefined || resumed.entered) return;
+    const owner = { source: this.#context.inForce.definition.name, partition: this.#host.partition };
+    await enterResumption(this.#context, owner, logOf(this.#context.binding), resumed);
   }
 
   /** @throws StreamsError when one does not compile with this build; KvFault */
@@ -127,7 +158,7 @@ export class PartitionEffects {
 
   async #firstStart(): Promise<void> {
     try {
-      await this.#store.recordFirstStart(this.#host.state.logStart ?? 0);
+      await this.#store.recordFirstStart(this.#host.state.logStart ?? 0, this.#host.state.committed);
       await this.gather();
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "facts-failed", cause }));
@@ -157,12 +188,12 @@ export class PartitionEffects {
     if (work === undefined || ledger === undefined) return this.#halt(`batch ${seq} has no work or no ledger`);
     this.#busy += 1;
     try {
-      const folded = work.fold(from, this.#host.topicEpoch, ledger);
-      if (folded.poison !== undefined) {
-        const { offset, fault } = folded.poison;
-        this.#host.dispatch({ event: "poison", seq, offset, detail: `offset ${offset}: ${fault.code}: ${fault.text}` });
-      }
-      await work.settle(folded);
+      const poison = { allowPoisonTo: this.#allowPoisonTo, breaker: this.#breaker };
+      const folded = work.fold(from, this.#host.topicEpoch, ledger, poison);
+      if (folded.poison !== undefined) this.#host.dispatch({ event: "poison", seq, ...folded.poison });
+      // Both before the acknowledgement: what is passed over is in the ledger of gaps (I12).
+      const results = await Promise.allSettled([work.settle(folded), this.#letters.enter(folded.letters)]);
+      for (const result of results) if (result.status === "rejected") throw result.reason;
       this.#host.count("written", folded.writes.length);
       this.#host.count("folded", folded.superseded);
       this.#confirmed(folded.letters);
@@ -213,7 +244,7 @@ export class PartitionEffects {
     const pending = unrecorded.get(this.#host.partition) ?? {
       stop,
       since: this.#host.since,
-      reach: this.#host.sourceWide ? OFFSET_LIMIT : reachOf(this.#host.state),
+      reach: isSourceWide(stop) ? OFFSET_LIMIT : reachOf(this.#host.state),
     };
     unrecorded.set(this.#host.partition, pending);
     this.#busy += 1;

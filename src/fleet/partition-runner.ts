@@ -29,7 +29,7 @@ export class PartitionRunner implements EffectHost {
   readonly #context: RunnerContext;
   readonly #effects: PartitionEffects;
   readonly work = new Map<number, BatchWork>();
-  sourceWide = false;
+  sourceStop: Stop | undefined;
   readonly #queue: PartitionEvent[] = [];
   #state: PartitionState;
   #since: number;
@@ -72,11 +72,25 @@ export class PartitionRunner implements EffectHost {
     return oldest === undefined || oldest.batch.count === 0 ? undefined : oldest.batch.timestampAt(0);
   }
 
-  /** Gathers facts and begins. `stop` halts it before that: the whole source must not be read. */
-  start(stop: Stop | undefined): void {
-    this.sourceWide = stop !== undefined;
-    if (stop !== undefined) this.dispatch({ event: "halt", stop });
+  /**
+   * Gathers facts and begins. `stop`: the whole source must not be read; an operator may have let an old partition of a
+   * topic that grew be read to its end all the same, which its facts tell.
+   */
+  start(stop: Stop | undefined, paused: boolean): void {
+    this.sourceStop = stop;
+    this.pause(paused);
+    if (stop !== undefined && stop.code !== "PARTITIONS_CHANGED") this.dispatch({ event: "halt", stop });
     else void this.#effects.gather();
+  }
+
+  /** An operator paused the partition or its source, or that ended. */
+  pause(paused: boolean): void {
+    if (paused === this.#state.paused) return;
+    this.dispatch({ event: "pause", paused });
+    this.#context.logger.info(
+      { ...this.#ids(), paused },
+      paused ? "partition is paused" : "partition is not paused any more",
+    );
   }
 
   /** The next records. Synchronous: decodes, folds and hands over to the store. */

@@ -1,5 +1,8 @@
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { BreakerLimits } from "../core/partition/breaker.ts";
 import type { Binding } from "../core/topic/binding.ts";
 import type { SourceInForce } from "../core/source.ts";
+import type { GapLedger } from "../gaps/gap-ledger.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DeadLetters } from "../ports/dead-letters.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
@@ -28,6 +31,11 @@ export interface RunnerContext {
   /** Attempts of a dispute before it stops the partition. */
   readonly disputesMax: number;
   readonly clock: Clock;
+  /** When poison is a bad deploy. */
+  readonly breaker: BreakerLimits;
+  /** What was passed over, and who decided it. */
+  readonly gaps: GapLedger;
+  readonly audit: AuditLog;
   readonly logger: Logger;
   readonly errors: RecentErrors;
   readonly tally: SourceTally;

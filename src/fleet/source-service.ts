@@ -1,5 +1,7 @@
 import type { Offset } from "../core/offset.ts";
 import type { Refusal } from "../core/retention.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { type PauseInForce, pauseOf, sourcePauseOf } from "../core/pause/pause.ts";
 import type { Binding } from "../core/topic/binding.ts";
 import { type Assignment, type FetchFault, type SourceEvents, type SourceState } from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
@@ -9,6 +11,7 @@ import { type BoundsReadings, BoundsWatch } from "./bounds-watch.ts";
 import { brokerCode, consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { FactsReader } from "./facts.ts";
+import { openedAnother, resumedRunners } from "./operator-decisions.ts";
 import { PartitionRunner } from "./partition-runner.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import { checkRetention } from "./retention-check.ts";
@@ -49,6 +52,11 @@ export class SourceService implements SourceEvents {
   #runners: ReadonlyMap<number, PartitionRunner> = new Map();
   #epoch = -1;
   #assigned: ReadonlySet<number> = new Set();
+  #assignment: Assignment | undefined;
+  /** What the runners of the assignment share, once it was taken. */
+  #taken: { readonly context: RunnerContext; readonly stop: Stop | undefined } | undefined;
+  /** Grows with each attempt to take an assignment that replaces an earlier one. */
+  #takes = 0;
   #takeFailure: string | undefined;
   #refusal: Refusal | undefined;
   #started = false;
@@ -117,6 +125,13 @@ export class SourceService implements SourceEvents {
     return decided ? undefined : (this.#unrecorded.get(partition) ?? this.parts.survey.stopOf(partition));
   }
 
+  /** The pause that keeps a partition from being read now; that of the source as a whole without one. */
+  pauseOf(partition?: number): PauseInForce | undefined {
+    const { pauses } = this.parts.survey;
+    const now = this.parts.clock.now();
+    return partition === undefined ? sourcePauseOf(pauses, now) : pauseOf(pauses, partition, now);
+  }
+
   /** What this process has done for the source, over all assignments and definitions. */
   get totals(): Readonly<RunnerCounts> {
     return this.parts.tally.totals;
@@ -143,14 +158,32 @@ export class SourceService implements SourceEvents {
       await this.#readBounds();
       await this.#commit(true);
       await this.#survey();
+      await this.obey();
     });
+  }
+
+  /**
+   * Does what operators decided, on this instance or on another: pauses and their end, stops that were cleared, a log that
+   * was opened. Runs regularly, and at once for a decision that was made here. Never rejects.
+   */
+  async obey(): Promise<void> {
+    try {
+      await this.parts.survey.refreshPauses();
+      await this.#obeyDecisions();
+    } catch (error) {
+      this.#note(error);
+    }
+    // Also when the store is away: a pause ends by the clock.
+    for (const [partition, runner] of this.#runners) runner.pause(this.pauseOf(partition) !== undefined);
   }
 
   assigned(assignment: Assignment): void {
     this.#epoch = assignment.epoch;
     this.#assigned = new Set(assignment.partitions);
+    this.#assignment = assignment;
     this.#runners = new Map();
-    if (this.#phase === "running") void this.#take(assignment, 1);
+    this.#takes += 1;
+    if (this.#phase === "running") void this.#take(assignment, 1, this.#takes);
   }
 
   revoked(epoch: number): void {
@@ -159,6 +192,8 @@ export class SourceService implements SourceEvents {
     for (const runner of this.#runners.values()) runner.revoke();
     this.#runners = new Map();
     this.#assigned = new Set();
+    this.#assignment = undefined;
+    this.#taken = undefined;
     this.#takeFailure = undefined;
     if (this.#phase === "running") void this.#survey();
   }
@@ -208,29 +243,76 @@ export class SourceService implements SourceEvents {
   }
 
   /** Binds the topic, then starts a runner for each partition of the assignment. */
-  async #take(assignment: Assignment, attempt: number): Promise<void> {
-    const current = () => assignment.epoch === this.#epoch && this.#phase === "running";
+  async #take(assignment: Assignment, attempt: number, take: number): Promise<void> {
+    const current = () => take === this.#takes && assignment.epoch === this.#epoch && this.#phase === "running";
     try {
       const { binding, stop } = await bindTopic(this.parts, assignment, attempt);
       const refusal = await checkRetention(this.parts);
+      await this.parts.survey.refreshPauses();
       if (!current()) return;
       // A source that runs is not given up when its topic's retention is lowered: that alone would lose records.
       this.#refusal = this.#started ? undefined : refusal;
-      if (this.#refusal !== undefined) return this.#takeLater(assignment, attempt);
+      if (this.#refusal !== undefined) return this.#takeLater(assignment, attempt, take);
       this.#started = true;
       const context = this.#context(assignment.epoch, binding);
+      this.#taken = { context, stop };
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
       this.#takeFailure = undefined;
-      for (const runner of runners) runner.start(stop);
+      for (const runner of runners) this.#begin(runner, stop);
     } catch (error) {
       this.#takeFailure = this.#note(error);
-      if (current()) this.#takeLater(assignment, attempt);
+      if (current()) this.#takeLater(assignment, attempt, take);
     }
   }
 
-  #takeLater(assignment: Assignment, attempt: number): void {
-    this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1));
+  #begin(runner: PartitionRunner, stop: Stop | undefined): void {
+    runner.start(stop, this.pauseOf(runner.partition) !== undefined);
+  }
+
+  #takeLater(assignment: Assignment, attempt: number, take: number): void {
+    this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1, take));
+  }
+
+  /**
+   * A partition whose stop was cleared gets a new runner, which gathers its facts anew; whatever of the old one is still
+   * under way is void.
+   */
+  async #obeyDecisions(): Promise<void> {
+    const taken = this.#taken;
+    if (taken === undefined) return;
+    const { context, stop } = taken;
+    const told = { control: this.parts.plane.control, source: this.name, binding: context.binding };
+    for (const runner of await resumedRunners(told, this.#runners.values(), this.#unrecorded)) {
+      if (this.#phase !== "running" || this.#runners.get(runner.partition) !== runner) continue;
+      runner.revoke();
+      const next = new PartitionRunner(context, runner.partition);
+      this.#runners = new Map([...this.#runners, [next.partition, next]]);
+      this.#begin(next, stop);
+    }
+    if ((await openedAnother(told)) && this.#taken === taken) await this.#retake();
+  }
+
+  /**
+   * A log that an operator opened is taken like a new assignment:
+   *
+   * 1. the runners of the log before are revoked, so that nothing of them is acknowledged or committed any more;
+   * 2. a commit round that is under way ends: a commit of the old log may not come after the new log's start was recorded;
+   * 3. the assignment is taken again, under the new binding.
+   */
+  async #retake(): Promise<void> {
+    const assignment = this.#assignment;
+    if (assignment === undefined || this.#phase !== "running") return;
+    this.#takes += 1;
+    const take = this.#takes;
+    this.#taken = undefined;
+    for (const [partition, runner] of this.#runners) {
+      runner.revoke();
+      this.parts.source.pause(assignment.epoch, partition);
+    }
+    this.#runners = new Map();
+    await this.#committer.idle();
+    await this.#take(assignment, 1, take);
   }
 
   #context(epoch: number, binding: Binding): RunnerContext {

@@ -1,9 +1,11 @@
 import { BindingRecord, StopRecord, recordNames } from "../control/records.ts";
+import { PausesRecord } from "../control/log-records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
 import type { Offset } from "../core/offset.ts";
 import type { Stop } from "../core/partition/stop.ts";
-import { type Binding, topicEpochOf } from "../core/topic/binding.ts";
+import { NO_PAUSES, type Pauses } from "../core/pause/pause.ts";
+import { type Binding, logOf, topicEpochOf } from "../core/topic/binding.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 
@@ -32,6 +34,7 @@ export class SourceSurvey {
   readonly #plane: KvPlane;
   readonly #clock: Clock;
   #binding: Binding | undefined;
+  #pauses: Pauses = NO_PAUSES;
   #stops: ReadonlyMap<number, StoredStop> = new Map();
   #copies: ReadonlyMap<number, StoredCopy> = new Map();
   #round: Promise<void> | undefined;
@@ -55,6 +58,11 @@ export class SourceSurvey {
     return this.#binding === undefined ? 0 : (topicEpochOf(this.#binding, partition) ?? 0);
   }
 
+  /** Every pause of the source, as the store last said; whether one still holds is a matter of the clock. */
+  get pauses(): Pauses {
+    return this.#pauses;
+  }
+
   stopOf(partition: number): StoredStop | undefined {
     return this.#stops.get(partition);
   }
@@ -74,14 +82,22 @@ export class SourceSurvey {
     return this.#round;
   }
 
+  /** Reads the pauses alone, anew. @throws KvFault; InvariantViolation on foreign records */
+  async refreshPauses(): Promise<void> {
+    const stored = await readRecord(this.#plane.control, recordNames.pauses(this.#source), PausesRecord);
+    this.#pauses = stored?.value ?? NO_PAUSES;
+  }
+
   async #read(running: ReadonlySet<number>): Promise<void> {
     const { control } = this.#plane;
     this.#binding = (await readRecord(control, recordNames.binding(this.#source), BindingRecord))?.value;
+    await this.refreshPauses();
+    const log = this.#binding === undefined ? 0 : logOf(this.#binding);
     const names = new Set(await control.list(recordNames.stops(this.#source), STOPS_MAX));
-    const named = this.#bound.filter((partition) => names.has(recordNames.stop(this.#source, partition)));
+    const named = this.#bound.filter((partition) => names.has(recordNames.stop(this.#source, partition, log)));
     const recorded = await Promise.all(
       named.map(async (partition) => {
-        const record = await readRecord(control, recordNames.stop(this.#source, partition), StopRecord);
+        const record = await readRecord(control, recordNames.stop(this.#source, partition, log), StopRecord);
         return { partition, record: record?.value };
       }),
     );

@@ -1,8 +1,10 @@
 import { BindingRecord, recordNames } from "../control/records.ts";
+import { bindingRecord } from "../control/binding-record.ts";
 import { updateRecord } from "../control/json-record.ts";
 import type { Stop } from "../core/partition/stop.ts";
 import { type Binding, bind, rebind } from "../core/topic/binding.ts";
 import { type Assignment, SourceFault } from "../ports/record-source.ts";
+import { enterOpening } from "./entering.ts";
 import type { SourceParts } from "./source-service.ts";
 
 /**
@@ -10,30 +12,28 @@ import type { SourceParts } from "./source-service.ts";
  * fewer partitions than are bound or assigned are asked for again before they mean anything. @throws SourceFault, KvFault
  */
 export async function bindTopic(
-  { source, plane, clock, inForce, disputesMax }: SourceParts,
+  parts: SourceParts,
   assignment: Assignment,
   attempt: number,
 ): Promise<{ readonly binding: Binding; readonly stop: Stop | undefined }> {
+  const { source, plane, clock, inForce, disputesMax } = parts;
+  const { name } = inForce.definition;
   const identity = await source.identity();
   const assigned = Math.max(-1, ...assignment.partitions) + 1;
   if (identity.partitions < assigned) throw stale(identity.partitions, assigned);
   let stop: Stop | undefined;
-  const stored = await updateRecord(
-    plane.control,
-    recordNames.binding(inForce.definition.name),
-    BindingRecord,
-    (present) => {
-      stop = undefined;
-      if (present === undefined) return mutable(bind(identity, inForce.definition.startFrom, clock.now()));
-      const bound = present.epochs.at(-1)?.partitions ?? 0;
-      if (identity.partitions < bound && attempt <= disputesMax) throw stale(identity.partitions, bound);
-      const result = rebind(present, identity);
-      if (result.outcome === "stop") stop = result.stop;
-      if (result.outcome === "unchanged" || result.binding === present) return present;
-      return mutable(result.binding);
-    },
-  );
-  return { binding: stored.value, stop };
+  const stored = await updateRecord(plane.control, recordNames.binding(name), BindingRecord, (present) => {
+    stop = undefined;
+    if (present === undefined) return bindingRecord(bind(identity, inForce.definition.startFrom, clock.now()));
+    const bound = present.epochs.at(-1)?.partitions ?? 0;
+    if (identity.partitions < bound && attempt <= disputesMax) throw stale(identity.partitions, bound);
+    const result = rebind(present, identity);
+    if (result.outcome === "stop") stop = result.stop;
+    if (result.outcome === "unchanged" || result.binding === present) return present;
+    return bindingRecord(result.binding);
+  });
+  // Nothing of a log is read before what was given up for it is entered.
+  return { binding: await enterOpening(parts, name, stored.value), stop };
 }
 
 function stale(found: number, expected: number): SourceFault {
@@ -41,9 +41,4 @@ function stale(found: number, expected: number): SourceFault {
     "unknown",
     `the topic's metadata names ${found} partitions, at least ${expected} are expected`,
   );
-}
-
-/** The record's schema speaks of mutable arrays. */
-function mutable(binding: Binding) {
-  return { ...binding, epochs: binding.epochs.map((entry) => ({ ...entry })) };
 }

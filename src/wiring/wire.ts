@@ -24,6 +24,7 @@ import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { LagService } from "../lag/lag-service.ts";
 import type { ControlPlane } from "../ports/control-plane.ts";
+import { GapLedger } from "../gaps/gap-ledger.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 import type { Logger } from "../ports/logger.ts";
 import { DocumentReader } from "../queries/document-queries.ts";
@@ -137,6 +138,7 @@ async function openSource(
   const logger = surroundings.logger.child({ source: definition.name });
   const errors = before?.parts.errors ?? new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
+  const tally = before?.parts.tally ?? new SourceTally();
   const leaveFor = await predecessorOf(plane.control, definition.name);
   const source = createRecordSource({
     ...connection,
@@ -169,6 +171,13 @@ async function openSource(
     inForce,
     survey,
     source,
+    breaker: {
+      run: limits.poisonBreakerRun,
+      sharePercent: limits.poisonBreakerShare,
+      window: limits.poisonBreakerWindow,
+    },
+    gaps: new GapLedger(plane.control),
+    audit: new AuditLog(plane.control, systemClock, logger),
     plane,
     letters,
     verdicts: new Verdicts(definition.name, dependencies),
@@ -194,7 +203,16 @@ function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet, 
     sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file),
     lag: new LagService(fleet, systemClock),
     documents: new DocumentReader(plane, fleet, systemClock),
-    owners: { owners, writeAcks, readOwners: owners().length + 1 - writeAcks },
+    owners: {
+      owners,
+      writeAcks,
+      readOwners: owners().length + 1 - writeAcks,
+      repair: async (owner, { actor, reason, acceptLoss }) => {
+        // Not in the audit log: with two owners lost, nothing can be written before one is repaired.
+        logger.warn({ owner, actor, reason, acceptLoss }, "repair of a KV owner was ordered");
+        await plane.repair(owner, acceptLoss);
+      },
+    },
   };
 }
 

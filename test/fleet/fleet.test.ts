@@ -4,6 +4,8 @@ import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
+import { AuditLog } from "../../src/audit/audit-log.ts";
+import { GapLedger } from "../../src/gaps/gap-ledger.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
 import { SourceSurvey } from "../../src/fleet/source-survey.ts";
@@ -30,6 +32,8 @@ function build() {
     const source = new FakeRecordSource(log);
     sources.push(source);
     const service = new SourceService({
+    const tally = before?.parts.tally ?? new SourceTally();
+    const errors = new RecentErrors(clock, silent);
       inForce,
       survey: new SourceSurvey("articles", plane, clock),
       source,
@@ -40,6 +44,9 @@ function build() {
       backoff,
       disputesMax: 15,
       clock,
+      breaker: { run: 100, sharePercent: 100, window: 1_000 },
+      gaps: new GapLedger(plane.control),
+      audit: new AuditLog(plane.control, clock, silent),
       logger: silent,
       errors: new RecentErrors(clock, silent),
       tally: before?.parts.tally ?? new SourceTally(),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { kinds } from "../../consumers/index.ts";
 import { EMPTY_LEDGER, coverFrom } from "../../src/core/ledger/ledger.ts";
+import { PoisonBreaker } from "../../src/core/partition/breaker.ts";
 import { fingerprintOf, foldBatch, recognise } from "../../src/fleet/fold.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { batchOf, type FakeRecord } from "../support/fake-log.ts";
@@ -26,6 +27,8 @@ function fold(records: readonly FakeRecord[], from: number) {
     ledger: coverFrom(EMPTY_LEDGER, 0, 0, 1),
     verdictOf: (revision) => ({ revision, definition, kind, decoder }),
     nowMs: 9,
+    allowPoisonTo: 0,
+    breaker: new PoisonBreaker({ run: 100, sharePercent: 100, window: 1_000 }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { kinds } from "../../consumers/index.ts";
+import { AuditLog } from "../../src/audit/audit-log.ts";
 import { decodeDocumentCell } from "../../src/core/cell.ts";
 import { documentKey } from "../../src/core/keys.ts";
 import type { SourceDefinition } from "../../src/core/source.ts";
@@ -82,6 +83,7 @@ export class FleetWorld {
   disputesMax = 15;
   /** What each new process compiles stored revisions with. */
   compiler: DecoderCompiler = stubCompiler;
+  breaker = { run: 100, sharePercent: 100, window: 1_000 };
   source: FakeRecordSource;
   /** Called with the source of each new process before it starts. */
   prepare: (source: FakeRecordSource) => void = () => {};
@@ -106,6 +108,8 @@ export class FleetWorld {
     await survey.refresh(new Set());
     this.#service = new SourceService({
       inForce,
+    const errors = new RecentErrors(this.clock, this.logger);
+    const tally = new SourceTally();
       survey,
       source: this.source,
       plane: this.plane,
@@ -116,6 +120,9 @@ export class FleetWorld {
       disputesMax: this.disputesMax,
       clock: this.clock,
       logger: this.logger,
+      breaker: this.breaker,
+      gaps: new GapLedger(this.plane.control),
+      audit: new AuditLog(this.plane.control, this.clock, this.logger),
       errors: new RecentErrors(this.clock, this.logger),
       tally: new SourceTally(),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
