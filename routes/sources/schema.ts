@@ -50,6 +50,13 @@ export const Source = Closed({
     { description: "What this process has done since it began." },
   ),
   deadLetters: CountsByCode,
+  crossings: Closed(
+    {
+      sampled: Count("Writes that were looked at after they were acknowledged, a few a second."),
+      lost: Count("Those that had lost to a record of another partition: the key is produced to two partitions."),
+    },
+    { description: "Whether keys stay in their partition, by sample, since this process began." },
+  ),
   recentErrors: Type.Array(
     Closed(
       {

@@ -45,6 +45,7 @@ export function sourceBody(view: SourceView): SourceBody {
     partitions: { ...partitions },
     totals: { ...view.totals },
     deadLetters: { ...view.deadLetters },
+    crossings: { ...view.crossings },
     recentErrors: view.recentErrors.map(({ at, firstAt, count, code, text }) => ({
       at: timeText(at),
       firstAt: timeText(firstAt),

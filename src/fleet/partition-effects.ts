@@ -197,6 +197,7 @@ export class PartitionEffects {
       this.#host.count("written", folded.writes.length);
       this.#host.count("folded", folded.superseded);
       this.#confirmed(folded.letters);
+      this.#context.crossings.sample(this.#host.partition, folded.writes);
       this.#host.dispatch({ event: "acknowledged", seq, fingerprint: folded.fingerprint });
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "write-failed", seq, cause }));

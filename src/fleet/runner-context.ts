@@ -9,6 +9,7 @@ import type { KvPlane } from "../ports/kv-plane.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { RecordSource } from "../ports/record-source.ts";
 import type { BackoffLimits } from "./backoff.ts";
+import type { Crossings } from "./crossings.ts";
 import type { FactsReader } from "./facts.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
@@ -39,6 +40,7 @@ export interface RunnerContext {
   readonly logger: Logger;
   readonly errors: RecentErrors;
   readonly tally: SourceTally;
+  readonly crossings: Crossings;
   /** Stops of the source's partitions that the store does not have yet; they outlive the assignment. */
   readonly unrecorded: Map<number, UnrecordedStop>;
 }

@@ -18,6 +18,7 @@ export function noCounts(): RunnerCounts {
 export class SourceTally {
   readonly #totals = noCounts();
   readonly #letters = new Map<string, number>();
+  readonly #crossings = { sampled: 0, lost: 0 };
 
   get totals(): Readonly<RunnerCounts> {
     return this.#totals;
@@ -26,6 +27,19 @@ export class SourceTally {
   /** Confirmed dead letters by the code of their fault. */
   get letters(): ReadonlyMap<string, number> {
     return this.#letters;
+  }
+
+  /** Writes that were looked at after they were acknowledged, and how many had lost to another partition's. */
+  get crossings(): { readonly sampled: number; readonly lost: number } {
+    return this.#crossings;
+  }
+
+  sampled(count: number): void {
+    this.#crossings.sampled += count;
+  }
+
+  crossed(): void {
+    this.#crossings.lost += 1;
   }
 
   add(name: keyof RunnerCounts, count: number): void {

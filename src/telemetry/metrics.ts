@@ -193,6 +193,18 @@ const COUNTS: readonly Metric[] = [
   total("records_dead_lettered_total", "Records whose dead letter the broker confirmed.", "deadLettered"),
   total("records_folded_total", "Writes that a newer one of the same key in the same batch made needless.", "folded"),
   {
+    name: "writes_sampled_total",
+    help: "Writes that were looked at after they were acknowledged, a few a second.",
+    labels: ["source"],
+    series: ({ sources }) => sources.map(({ name, crossings }): Series => [{ source: name }, crossings.sampled]),
+  },
+  {
+    name: "writes_sampled_lost_total",
+    help: "Sampled writes that had lost to another partition's record: the key is produced to two partitions.",
+    labels: ["source"],
+    series: ({ sources }) => sources.map(({ name, crossings }): Series => [{ source: name }, crossings.lost]),
+  },
+  {
     name: "dead_letters_total",
     help: "Confirmed dead letters by the code of their fault.",
     labels: ["source", "code"],

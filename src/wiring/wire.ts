@@ -13,6 +13,7 @@ import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
 import { DescriptorCatalog } from "../descriptors/catalog.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
+import { Crossings } from "../fleet/crossings.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
 import { MemoryBudget } from "../fleet/memory-budget.ts";
@@ -136,6 +137,7 @@ async function openSource(
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
+  const tally = before?.parts.tally ?? new SourceTally();
   const errors = before?.parts.errors ?? new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
   const tally = before?.parts.tally ?? new SourceTally();
@@ -187,7 +189,8 @@ async function openSource(
     clock: systemClock,
     logger,
     errors,
-    tally: before?.parts.tally ?? new SourceTally(),
+    tally,
+    crossings: new Crossings(plane, tally, errors, systemClock),
     timings: { commitEveryMs: limits.commitEveryMs, boundsEveryMs: limits.boundsEveryMs },
   });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { kinds } from "../../consumers/index.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { Crossings } from "../../src/fleet/crossings.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { AuditLog } from "../../src/audit/audit-log.ts";
@@ -31,6 +32,8 @@ function build() {
   const open = (inForce: InForce, before: SourceService | undefined) => {
     const source = new FakeRecordSource(log);
     sources.push(source);
+    const tally = before?.parts.tally ?? new SourceTally();
+    const errors = new RecentErrors(clock, silent);
     const service = new SourceService({
     const tally = before?.parts.tally ?? new SourceTally();
     const errors = new RecentErrors(clock, silent);
@@ -48,8 +51,9 @@ function build() {
       gaps: new GapLedger(plane.control),
       audit: new AuditLog(plane.control, clock, silent),
       logger: silent,
-      errors: new RecentErrors(clock, silent),
-      tally: before?.parts.tally ?? new SourceTally(),
+      errors,
+      tally,
+      crossings: new Crossings(plane, tally, errors, clock),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     return Promise.resolve(service);

@@ -6,6 +6,7 @@ import type { SourceDefinition } from "../../src/core/source.ts";
 import { originOf } from "../../src/core/version.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { Crossings } from "../../src/fleet/crossings.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
@@ -106,6 +107,8 @@ export class FleetWorld {
     this.prepare(this.source);
     const survey = new SourceSurvey("articles", this.plane, this.clock);
     await survey.refresh(new Set());
+    const errors = new RecentErrors(this.clock, this.logger);
+    const tally = new SourceTally();
     this.#service = new SourceService({
       inForce,
     const errors = new RecentErrors(this.clock, this.logger);
@@ -123,8 +126,9 @@ export class FleetWorld {
       breaker: this.breaker,
       gaps: new GapLedger(this.plane.control),
       audit: new AuditLog(this.plane.control, this.clock, this.logger),
-      errors: new RecentErrors(this.clock, this.logger),
-      tally: new SourceTally(),
+      errors,
+      tally,
+      crossings: new Crossings(this.plane, tally, errors, this.clock),
       timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
     });
     this.#service.start();

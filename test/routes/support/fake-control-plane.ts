@@ -67,6 +67,7 @@ const SOURCE: SourceView = {
   },
   totals: { delivered: 9, written: 7, deadLettered: 1, folded: 1 },
   deadLetters: { DECODE_TRUNCATED: 1 },
+  crossings: { sampled: 5, lost: 1 },
   recentErrors: [{ at: NOW, firstAt: NOW, count: 2, code: "BROKER_LOST", text: "the connection was closed" }],
 };
 
@@ -203,7 +204,17 @@ export class FakeControlPlane implements ControlPlane {
     },
   };
 
-  readonly owners = { owners: () => this.#answer(OWNERS), writeAcks: 2, readOwners: 2 };
+  readonly owners = {
+    owners: () => this.#answer(OWNERS),
+    writeAcks: 2,
+    readOwners: 2,
+    repair: async (owner: string, order: RepairOrder) => {
+      this.#answer(undefined);
+      if (!OWNERS.some((known) => known.owner === owner)) throw new StreamsError("KV_OWNER_UNKNOWN", `no owner ${owner}`);
+      this.repairs.push({ owner, order });
+    },
+  };
+  readonly repairs: { readonly owner: string; readonly order: RepairOrder }[] = [];
 
   /** Forgets what a test set or did. */
   reset(): void {
