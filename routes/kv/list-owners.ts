@@ -13,8 +13,9 @@ export function listOwners(app: App, { controlPlane }: RouteContext): void {
   });
 }
 
-function ownerBody(status: OwnerStatus): Static<typeof Owner> {
-  const { owner, state, reason, since, incarnation, pendingBytes, place, storedBytes } = status;
+/** An owner as it is answered. */
+export function ownerBody(status: OwnerStatus): Static<typeof Owner> {
+  const { owner, state, reason, since, incarnation, pendingBytes, place, storedBytes, merge, compared } = status;
   return defined({
     owner,
     state,
@@ -24,5 +25,7 @@ function ownerBody(status: OwnerStatus): Static<typeof Owner> {
     pendingBytes,
     place,
     storedBytes,
+    merge,
+    compared: compared === undefined ? undefined : { at: timeText(compared.at), missed: compared.missed },
   });
 }

@@ -14,6 +14,14 @@ export type Command =
       readonly dryRun: boolean;
     }
   | { readonly command: "hash-token"; readonly name: string; readonly role: string }
+  | {
+      readonly command: "kv repair";
+      readonly owner: string;
+      readonly reason: string;
+      readonly acceptLoss: boolean;
+      readonly url: string;
+      readonly tokenFile?: string;
+    }
   | { readonly command: "help" }
   | { readonly command: "version" };
 
@@ -22,17 +30,20 @@ export interface UsageFault {
   readonly usage: string;
 }
 
-const COMMANDS = ["serve", "check", "apply", "hash-token"] as const;
+const COMMANDS = ["serve", "check", "apply", "hash-token", "kv repair"] as const;
 type CommandWord = (typeof COMMANDS)[number];
 
 const FLAGS = {
   config: { type: "string", of: ["serve", "check", "apply"] },
   "print-config": { type: "boolean", of: ["serve"] },
-  url: { type: "string", of: ["apply"] },
-  "token-file": { type: "string", of: ["apply"] },
+  url: { type: "string", of: ["apply", "kv repair"] },
+  "token-file": { type: "string", of: ["apply", "kv repair"] },
   "dry-run": { type: "boolean", of: ["apply"] },
   name: { type: "string", of: ["hash-token"] },
   role: { type: "string", of: ["hash-token"] },
+  owner: { type: "string", of: ["kv repair"] },
+  reason: { type: "string", of: ["kv repair"] },
+  "accept-loss": { type: "boolean", of: ["kv repair"] },
   help: { type: "boolean", of: COMMANDS },
   version: { type: "boolean", of: COMMANDS },
 } as const satisfies Record<string, { type: "string" | "boolean"; of: readonly CommandWord[] }>;
@@ -92,7 +103,10 @@ function unknown(what: string, word: string, known: readonly string[]): string {
 }
 
 function toCommand(words: readonly string[], flags: Flags): Command | UsageFault {
-  const [word = "serve", ...others] = words;
+  const [first = "serve", ...behind] = words;
+  // The one command of two words.
+  const word = first === "kv" && behind[0] !== undefined ? `kv ${behind[0]}` : first;
+  const others = word === first ? behind : behind.slice(1);
   const command = COMMANDS.find((known) => known === word);
   if (command === undefined) return { usage: unknown("command", word, COMMANDS) };
   if (others[0] !== undefined) return { usage: `unexpected ${JSON.stringify(others[0])} after ${command}` };
@@ -121,6 +135,11 @@ function withFlags(command: CommandWord, flags: Flags): Command | UsageFault {
   }
   const url = value("url");
   const tokenFile = value("token-file");
-  if (url === undefined) return { usage: "apply needs --url" };
-  return { command, ...common, url, ...(tokenFile === undefined ? {} : { tokenFile }), dryRun: flags.has("dry-run") };
+  if (url === undefined) return { usage: `${command} needs --url` };
+  const address = { url, ...(tokenFile === undefined ? {} : { tokenFile }) };
+  if (command === "apply") return { command, ...common, ...address, dryRun: flags.has("dry-run") };
+  const owner = value("owner");
+  const reason = value("reason");
+  if (owner === undefined || reason === undefined) return { usage: "kv repair needs --owner and --reason" };
+  return { command, ...address, owner, reason, acceptLoss: flags.has("accept-loss") };
 }

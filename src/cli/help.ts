@@ -9,6 +9,8 @@ export const HELP = `ysearch-streams: the ingestion service of ysearch
                                                put the file's sources in force on a running service
   ysearch-streams hash-token --name NAME --role viewer|operator|admin
                                                read a token on standard input, print its line for http.tokensFile
+  ysearch-streams kv repair --owner OWNER --reason TEXT --url URL [--token-file FILE] [--accept-loss]
+                                               make a lost or damaged owner of the KV plane anew, on a running service
   ysearch-streams --help | --version
 
 The configuration is streams.yaml in the working directory; STREAMS_CONFIG or --config names another.

@@ -6,6 +6,7 @@ import { check } from "./check.ts";
 import { hashTokenLine } from "./hash-token.ts";
 import { HELP } from "./help.ts";
 import type { CliInputs } from "./inputs.ts";
+import { repairOwner } from "./kv-repair.ts";
 import { configText } from "./print-config.ts";
 
 /** Exit codes of the program. */
@@ -35,11 +36,12 @@ async function run(command: Command, inputs: CliInputs): Promise<number> {
   if (command.command === "apply") {
     return (await apply(command, load(command.config, inputs).config, inputs)) ? EXIT.done : EXIT.fault;
   }
+  if (command.command === "kv repair") return (await repairOwner(command, inputs)) ? EXIT.done : EXIT.fault;
   inputs.out(await textOf(command, inputs));
   return EXIT.done;
 }
 
-type TextCommand = Exclude<Command, { readonly command: "serve" | "apply" }>;
+type TextCommand = Exclude<Command, { readonly command: "serve" | "apply" | "kv repair" }>;
 
 async function textOf(command: TextCommand, inputs: CliInputs): Promise<string> {
   if (command.command === "help") return HELP;

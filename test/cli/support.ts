@@ -37,6 +37,7 @@ export async function cli(
     },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
+    pause: () => Promise.resolve(),
     readToken: () => Promise.resolve(input),
     sourceFaults: (sources) => {
       checked.push(...sources.map(({ name }) => name));

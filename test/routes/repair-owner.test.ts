@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { testApp } from "./support/app.ts";
+import { expectContract, expectProblem } from "./support/contract.ts";
+
+const PATH = "/v1/kv/owners/{owner}/repair";
+const post = (owner: string, payload: unknown) => ({
+  method: "POST" as const,
+  url: `/v1/kv/owners/${owner}/repair`,
+  headers: { "content-type": "application/json" },
+  payload: JSON.stringify(payload),
+});
+
+test("a repair is ordered with its reason and answers where to look", async () => {
+  const { app, plane } = await testApp();
+  const answer = await app.inject(post("b", { reason: "new disk" }));
+  expect(answer.statusCode, answer.body).toBe(202);
+  expect(answer.headers["location"]).toBe("/v1/kv/owners");
+  expect(plane.repairs).toMatchObject([{ owner: "b", order: { reason: "new disk", acceptLoss: false } }]);
+  expectContract(app, "POST", PATH, answer);
+});
+
+test("an unknown owner is 404, a body that is not as the contract says 400", async () => {
+  const { app, plane } = await testApp();
+  plane.repairs.splice(0);
+  expectProblem(await app.inject(post("z", { reason: "r" })), "KV_OWNER_UNKNOWN");
+  expectProblem(await app.inject(post("b", { reason: "r", force: true })), "REQUEST_UNKNOWN_FIELD");
+  for (const bad of [{}, { reason: "" }, { reason: "r", acceptLoss: "true" }]) {
+    expectProblem(await app.inject(post("b", bad)), "REQUEST_MALFORMED");
+  }
+  expect(plane.repairs).toEqual([]);
+});
