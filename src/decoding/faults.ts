@@ -9,7 +9,7 @@ export const DECODE_FAULTS = {
   DECODE_TRUNCATED: "the bytes end inside a field",
   /** More than ten bytes, or bits beyond 64. Longer than necessary is legal. */
   DECODE_VARINT: "a varint has more than 64 bits",
-  /** Field number 0 or above 2^29 − 1. */
+  /** Field number 0 or above 2^29 − 1, or a tag of more than five bytes. */
   DECODE_FIELD_NUMBER: "a tag has a field number that cannot exist",
   /**
    * Wire type 6 or 7; or (rule) a field that is mapped or part of the body arrives with a wire type other than its

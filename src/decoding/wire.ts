@@ -3,6 +3,9 @@ import { decodeFault } from "./faults.ts";
 import type { DecodeCode } from "./faults.ts";
 import { WIRE_BYTES, WIRE_END_GROUP, WIRE_FIXED32, WIRE_FIXED64, WIRE_GROUP, WIRE_VARINT } from "./schema.ts";
 
+/** Unlike a value, a tag may not be longer than 32 bits need: protobuf's own parsers refuse it. */
+const MAX_TAG_BYTES = 5;
+
 /** A Buffer like the values that come from the broker, so that the engine sees one kind of object. */
 const NOTHING: Uint8Array = Buffer.alloc(0);
 
@@ -59,7 +62,7 @@ export class Wire {
     return decodeFault(this.#code ?? "DECODE_TRUNCATED", this.#at, this.#path.join("."), this.#detail);
   }
 
-  /** Reads a tag as an unsigned number, or −1. Field numbers 0 and above 2^29 − 1 are refused. */
+  /** Reads a tag as an unsigned number, or −1. Field numbers 0 and above 2^29 − 1 are refused, and more than five bytes. */
   tag(end: number): number {
     const start = this.pos;
     const first = this.bytes[start] ?? 0;
@@ -69,7 +72,7 @@ export class Wire {
     }
     if (!this.varint(end)) return -1;
     const tag = this.lo >>> 0;
-    if (this.hi === 0 && tag > 7) return tag;
+    if (this.hi === 0 && tag > 7 && this.pos - start <= MAX_TAG_BYTES) return tag;
     this.fail("DECODE_FIELD_NUMBER", start);
     return -1;
   }

@@ -1,12 +1,13 @@
 /**
- * Answers protobuf's official conformance runner (binary in, JSON out) by our decoder. Speaks on stdin and stdout: a
+ * Answers protobuf's official conformance runner by our decoder: binary in; out comes JSON, or the original bytes where it
+ * keeps them. Speaks on stdin and stdout: a
  * little-endian length, then a ConformanceRequest or ConformanceResponse. Argument: the folder with the runner's .proto files.
  */
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import protobuf from "protobufjs";
 import { createDecoderCompiler } from "../../../src/decoding/compiler.ts";
-import type { RecordDecoder } from "../../../src/ports/decoder.ts";
+import type { DecoderSpec, RecordDecoder } from "../../../src/ports/decoder.ts";
 
 const include = process.argv[2] ?? "";
 const FILES = [
@@ -16,7 +17,11 @@ const FILES = [
   "test_messages_proto2_editions",
   "test_messages_proto3_editions",
 ].map((name) => `conformance/messages/${name}.proto`);
-const JSON_OUTPUT = 2;
+/** Bodies by the format that the runner asks for. */
+const BODIES: ReadonlyMap<unknown, DecoderSpec["body"]> = new Map<unknown, DecoderSpec["body"]>([
+  [1, "original"],
+  [2, "json"],
+]);
 /** Faults of well-formed bytes that have no JSON form. */
 const NOT_WRITABLE = new Set(["DECODE_RANGE", "DECODE_ANY", "DECODE_REQUIRED"]);
 
@@ -28,16 +33,17 @@ const Response = root.lookupType("conformance.ConformanceResponse");
 
 const decoders = new Map<string, RecordDecoder | undefined>();
 
-function decoderFor(message: string): RecordDecoder | undefined {
-  if (!decoders.has(message)) decoders.set(message, compile(message));
-  return decoders.get(message);
+function decoderFor(message: string, body: DecoderSpec["body"]): RecordDecoder | undefined {
+  const key = `${message} ${body}`;
+  if (!decoders.has(key)) decoders.set(key, compile(message, body));
+  return decoders.get(key);
 }
 
 /** Each package stands in one file; a package that is in none (an unstable edition) is not supported. */
-function compile(message: string): RecordDecoder | undefined {
+function compile(message: string, body: DecoderSpec["body"]): RecordDecoder | undefined {
   for (const path of FILES) {
     // Message sets are refused at registration; without the option the rest of the file is still told.
-    const source = readFileSync(join(include, path), "utf8").replace("option message_set_wire_format = true;", "");
+    const source = readFileSync(join(include, path), "utf8").replaceAll("option message_set_wire_format = true;", "");
     const declared = /^package ([\w.]+);/m.exec(source)?.[1] ?? "";
     if (message.slice(0, message.lastIndexOf(".")) !== declared) continue;
     const descriptor = { subject: "conformance", version: 1, files: { [path]: source } };
@@ -47,7 +53,7 @@ function compile(message: string): RecordDecoder | undefined {
       descriptor: { descriptor, message },
       inputs: [],
       mapping: {},
-      body: "json",
+      body,
     });
   }
   return undefined;
@@ -57,11 +63,15 @@ function answer(request: Record<string, unknown>): Record<string, unknown> {
   const { message_type: message, requested_output_format: output, protobuf_payload: payload } = request;
   // The first request asks for the list of failures that we expect: there are none.
   if (message === "conformance.FailureSet") return { protobuf_payload: Buffer.alloc(0) };
-  const decoder = typeof message === "string" ? decoderFor(message) : undefined;
-  if (!(payload instanceof Uint8Array) || output !== JSON_OUTPUT) return { skipped: "binary to JSON only" };
+  const body = BODIES.get(output);
+  if (!(payload instanceof Uint8Array) || body === undefined) return { skipped: "binary in, binary or JSON out" };
+  const decoder = typeof message === "string" ? decoderFor(message, body) : undefined;
   if (decoder === undefined) return { skipped: "edition not supported" };
   const result = decoder.decode(payload);
-  if (!("code" in result)) return { json_payload: Buffer.from(result.body?.bytes ?? []).toString() };
+  if (!("code" in result)) {
+    const bytes = Buffer.from(result.body?.bytes ?? []);
+    return body === "json" ? { json_payload: bytes.toString() } : { protobuf_payload: bytes };
+  }
   return NOT_WRITABLE.has(result.code) ? { serialize_error: result.code } : { parse_error: result.code };
 }
 

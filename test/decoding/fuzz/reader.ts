@@ -39,13 +39,14 @@ function hasTwoZeroKeys(value: unknown): boolean {
 }
 
 /**
- * JSON for comparing: floats with a float's digits, for protobufjs writes a double's; no sign of a zero. `isFloat` says that
- * the value stands within a field of that type.
+ * JSON for comparing: floats with a float's digits, for protobufjs writes a double's; no zeros of double and float fields,
+ * for protobufjs takes −0 for the zero that is left out and writes it without its sign. `isFloat` says that the value stands
+ * within a field of that type.
  */
 export function alike(value: unknown, isFloat = false): unknown {
   if (typeof value === "number") return isFloat ? Math.fround(value) + 0 : value + 0;
   if (Array.isArray(value)) return value.map((item) => alike(item, isFloat));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value);
+  const entries = Object.entries(value).filter(([key, item]) => item !== 0 || !/^(?:double|float)\d/.test(key));
   return new Map(entries.map(([key, item]) => [key, alike(item, isFloat || /^float\d/.test(key))]));
 }
