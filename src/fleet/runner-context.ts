@@ -31,12 +31,12 @@ export interface RunnerContext {
   readonly backoff: BackoffLimits;
   /** Attempts of a dispute before it stops the partition. */
   readonly disputesMax: number;
-  readonly clock: Clock;
   /** When poison is a bad deploy. */
   readonly breaker: BreakerLimits;
   /** What was passed over, and who decided it. */
   readonly gaps: GapLedger;
   readonly audit: AuditLog;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly errors: RecentErrors;
   readonly tally: SourceTally;

@@ -76,15 +76,13 @@ export class SourceReader implements SourceQueries {
   #partition(service: SourceService, partition: number): PartitionView {
     const runner = service.runners.get(partition);
     const stop = service.stopOf(partition);
-    const pause = service.pauseOf(partition);
-    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now(), stop, pause);
+    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now(), stop);
     return unassignedView({
       source: service.name,
       partition,
       answer: service.readings.answers.get(partition),
       committed: committedElsewhere(service, partition),
       stop,
-      pause,
       topicEpoch: service.parts.survey.topicEpochOf(partition),
       since: service.consumer.since,
       reason: whyUnassigned(service, partition),
@@ -96,7 +94,6 @@ export class SourceReader implements SourceQueries {
     const partitions = this.partitions(service.name);
     const counts = countStates(partitions);
     const { state, rebuilds, cause, text, since } = service.consumer;
-    const pause = service.pauseOf();
     const [observed, reason] = observedOf(service, counts, partitions);
     return {
       name: definition.name,
@@ -104,11 +101,10 @@ export class SourceReader implements SourceQueries {
       topic: definition.topic,
       group: definition.group,
       namespace: definition.namespace,
-      desired: pause === undefined ? "running" : "paused",
+      desired: "running",
       observed,
       since: Math.max(since, ...partitions.map((partition) => partition.since)),
       ...(reason === undefined ? {} : { reason }),
-      ...(pause === undefined ? {} : { pause }),
       revision,
       drift: this.#file.differences(this.#fleet.inForce(service.name).definition).length > 0,
       consumer: {

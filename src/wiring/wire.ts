@@ -137,7 +137,6 @@ async function openSource(
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
-  const tally = before?.parts.tally ?? new SourceTally();
   const errors = before?.parts.errors ?? new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
   const tally = before?.parts.tally ?? new SourceTally();

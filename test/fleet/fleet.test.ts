@@ -4,9 +4,9 @@ import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
 import { Crossings } from "../../src/fleet/crossings.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
-import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { AuditLog } from "../../src/audit/audit-log.ts";
 import { GapLedger } from "../../src/gaps/gap-ledger.ts";
+import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
 import { SourceSurvey } from "../../src/fleet/source-survey.ts";
@@ -35,8 +35,6 @@ function build() {
     const tally = before?.parts.tally ?? new SourceTally();
     const errors = new RecentErrors(clock, silent);
     const service = new SourceService({
-    const tally = before?.parts.tally ?? new SourceTally();
-    const errors = new RecentErrors(clock, silent);
       inForce,
       survey: new SourceSurvey("articles", plane, clock),
       source,
@@ -46,10 +44,10 @@ function build() {
       budget: new MemoryBudget(1_000_000, 1_000),
       backoff,
       disputesMax: 15,
-      clock,
       breaker: { run: 100, sharePercent: 100, window: 1_000 },
       gaps: new GapLedger(plane.control),
       audit: new AuditLog(plane.control, clock, silent),
+      clock,
       logger: silent,
       errors,
       tally,

@@ -6,6 +6,7 @@ import type { SourceDefinition } from "../../src/core/source.ts";
 import { originOf } from "../../src/core/version.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { GapLedger } from "../../src/gaps/gap-ledger.ts";
 import { Crossings } from "../../src/fleet/crossings.ts";
 import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
@@ -82,9 +83,9 @@ export class FleetWorld {
   logger: Logger = silent;
   backoff = { initialMs: 100, maxMs: 1_000 };
   disputesMax = 15;
+  breaker = { run: 100, sharePercent: 100, window: 1_000 };
   /** What each new process compiles stored revisions with. */
   compiler: DecoderCompiler = stubCompiler;
-  breaker = { run: 100, sharePercent: 100, window: 1_000 };
   source: FakeRecordSource;
   /** Called with the source of each new process before it starts. */
   prepare: (source: FakeRecordSource) => void = () => {};
@@ -111,8 +112,6 @@ export class FleetWorld {
     const tally = new SourceTally();
     this.#service = new SourceService({
       inForce,
-    const errors = new RecentErrors(this.clock, this.logger);
-    const tally = new SourceTally();
       survey,
       source: this.source,
       plane: this.plane,
@@ -121,11 +120,11 @@ export class FleetWorld {
       budget: new MemoryBudget(1_000_000, 1_000),
       backoff: this.backoff,
       disputesMax: this.disputesMax,
-      clock: this.clock,
-      logger: this.logger,
       breaker: this.breaker,
       gaps: new GapLedger(this.plane.control),
       audit: new AuditLog(this.plane.control, this.clock, this.logger),
+      clock: this.clock,
+      logger: this.logger,
       errors,
       tally,
       crossings: new Crossings(this.plane, tally, errors, this.clock),

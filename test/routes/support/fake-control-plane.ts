@@ -204,17 +204,7 @@ export class FakeControlPlane implements ControlPlane {
     },
   };
 
-  readonly owners = {
-    owners: () => this.#answer(OWNERS),
-    writeAcks: 2,
-    readOwners: 2,
-    repair: async (owner: string, order: RepairOrder) => {
-      this.#answer(undefined);
-      if (!OWNERS.some((known) => known.owner === owner)) throw new StreamsError("KV_OWNER_UNKNOWN", `no owner ${owner}`);
-      this.repairs.push({ owner, order });
-    },
-  };
-  readonly repairs: { readonly owner: string; readonly order: RepairOrder }[] = [];
+  readonly owners = { owners: () => this.#answer(OWNERS), writeAcks: 2, readOwners: 2 };
 
   /** Forgets what a test set or did. */
   reset(): void {
