@@ -56,10 +56,6 @@ async function stop(service: Service, drainMs: number, logger: Logger): Promise<
   const { uncommitted, hanging } = await service.close(drainMs);
   deadline();
   logger.info({ uncommitted, hanging }, "stopped");
-  if (hanging.length === 0) return;
-  // A thread that hangs in its disk keeps an ordinary exit waiting for ever: its store is locked until the process is gone.
-  logger.error({ hanging }, "an owner's thread hangs in its disk: ending by SIGKILL");
-  process.kill(process.pid, "SIGKILL");
 }
 
 /**

@@ -223,6 +223,24 @@ const OWNERS: readonly Metric[] = [
     series: ({ owners }) => owners.flatMap(({ owner, state }) => states({ owner }, OWNER_STATES, state)),
   },
   {
+    name: "owner_not_up",
+    help: "1 for an owner of the KV plane that does not count, with the code of its reason. Absent while it is up.",
+    labels: ["owner", "code"],
+    series: ({ owners }) =>
+      owners.flatMap(({ owner, reason }): readonly Series[] =>
+        reason === undefined ? [] : [[{ owner, code: reason.code }, 1]],
+      ),
+  },
+  {
+    name: "owner_missed_cells",
+    help: "Cells that an owner had missed when it was last compared with the others, and was given.",
+    labels: ["owner"],
+    series: ({ owners }) =>
+      owners.flatMap(({ owner, compared }): readonly Series[] =>
+        compared === undefined ? [] : [[{ owner }, compared.missed]],
+      ),
+  },
+  {
     name: "owner_pending_bytes",
     help: "Bytes of writes that wait for an owner.",
     labels: ["owner"],

@@ -86,6 +86,7 @@ export function startOwner(args: readonly string[], setup: OwnerSetup, events: O
     kill() {
       over = true;
       stream.destroy();
+      child.stderr?.destroy();
       child.kill("SIGKILL");
       // One that hangs in its disk does not end: the plane must be able to.
       child.unref();
