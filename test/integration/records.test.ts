@@ -8,7 +8,7 @@ import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
 import { withProducer } from "../consumers/kafka/support/producing.ts";
 import { uniqueTopic, useBroker } from "../support/broker.ts";
 import { sendExactly, type ExactRecord } from "../support/exact-producer.ts";
-import { openService } from "../support/open-service.ts";
+import { openService, warnings } from "../support/open-service.ts";
 
 const brokers = useBroker();
 const broker = { brokers: [...brokers] };
@@ -97,6 +97,25 @@ describe("records that a topic may hold", () => {
     expect(letters.find((headers) => headers.length > 3_000)?.slice(0, 3_000)).toEqual(many);
     await expectCommittedToTheEnd(names);
     expect(await service.stop()).toBe(0);
+    expect(await service.lastLines(100_000)).not.toMatch(/article-\d|nameless/);
+  });
+
+  it("thousands of bad ones in a row are as many letters with their reason, a few lines, and no further label", async () => {
+    const names = await newTopic();
+    const bad = Array.from({ length: 2_000 }, (_unused, index) => ({ key: `secret-${index}`, value: POISON }));
+    await sendExactly(brokers, names.topic, bad);
+    const service = await openService({ broker, source: names });
+    await untilCaughtUp(service.url, "articles", 30_000);
+    const letters = await lettersOf(names.topic, bad.length);
+    expect(letters).toHaveLength(bad.length);
+    const reasons = letters.map((headers) => new Map(headers).get("ysearch.error-code"));
+    expect(new Set(reasons)).toEqual(new Set(["DECODE_TRUNCATED"]));
+    expect((await warnings(service)).length).toBeLessThan(10);
+    expect(await service.lastLines(100_000)).not.toMatch(/secret-/);
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const series = [...text.matchAll(/^ysearch_streams_\w+\{([^}]*)\}/gm)].map(([, labels = ""]) => labels);
+    const labels = series.flatMap((all) => [...all.matchAll(/(\w+)="/g)].map(([, label]) => label));
+    expect(new Set(labels)).toEqual(new Set(["owner", "partition", "source", "state"]));
   });
 
   it("a null value deletes, also a key that was never seen", async () => {

@@ -13,9 +13,22 @@ describe("classifying errors", () => {
     const outer = Object.assign(new Error("again", { cause: middle }), { name: "KafkaJSConnectionError" });
     expect(classifyError(outer)).toMatchObject({ code: "topic-missing", type: "UNKNOWN_TOPIC_OR_PARTITION" });
     expect(toSourceFault(outer)).toMatchObject({ name: "SourceFault", code: "topic-missing", cause: outer });
-    const text = "the broker has no topic articles: create it, or correct the source's topic";
-    expect(classifyError(outer, "articles").text).toBe(text);
-    expect(toSourceFault(outer, "articles").message).toBe(text);
+  });
+
+  it("tells a certificate that is not trusted from a broker that cannot be reached", () => {
+    const codes = [
+      "SELF_SIGNED_CERT_IN_CHAIN",
+      "CERT_HAS_EXPIRED",
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+      "ERR_SSL_WRONG_VERSION_NUMBER",
+    ];
+    for (const code of [...codes, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]) {
+      const inner = Object.assign(new Error("tls"), { name: "KafkaJSConnectionError", code });
+      const outer = Object.assign(new Error("again", { cause: inner }), { name: "KafkaJSNumberOfRetriesExceeded" });
+      expect(classifyError(outer).code).toBe("authentication-failed");
+    }
+    const refused = Object.assign(new Error("refused"), { name: "KafkaJSConnectionError", code: "ECONNREFUSED" });
+    expect(classifyError(refused).code).toBe("broker-unreachable");
   });
 
   it("is total", () => {
