@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Deployment } from "./formation.ts";
-import { FORMAT_VERSION, type Identity, type Membership, type OwnerName, replaceIncarnation } from "./identity.ts";
+import { FORMAT_VERSION, type Identity, type OwnerName, replaceIncarnation } from "./identity.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 
@@ -47,9 +47,10 @@ export class DeploymentState {
   }
 
   /** Brings the identity of an owner that is about to serve up to date. @throws OwnerDown */
-  async refresh(link: OwnerLink, known: Membership): Promise<Identity> {
+  async refresh(link: OwnerLink, found: Identity): Promise<Identity> {
     const identity = this.identityOf(link.owner, "formed");
-    if (known.generation !== this.#deployment.membership.generation) await link.identify(identity);
+    const known = found.phase === "formed" && found.membership.generation === identity.membership.generation;
+    if (!known) await link.identify(identity);
     return identity;
   }
 

@@ -31,13 +31,15 @@ export async function takeDirectories(directories: readonly [string, string, str
   const paths = { a: resolve(a), b: resolve(b), c: resolve(c) };
   const refused = new Map<OwnerName, OwnerReason>();
   const locks = new Map<OwnerName, DirectoryLock>();
+  let released = false;
   const release = async (): Promise<void> => {
+    released = true;
     const held = [...locks.values()];
     locks.clear();
     for (const lock of held) await lock.release();
   };
   const retake = (owner: OwnerName, create: boolean): Promise<OwnerReason | undefined> =>
-    retakeDirectory(owner, { paths, locks, create });
+    retakeDirectory(owner, { paths, locks, create, released: () => released });
   for (const owner of OWNERS) {
     try {
       mkdirSync(paths[owner], { recursive: true, mode: DIRECTORY_MODE });
@@ -67,10 +69,12 @@ async function retakeDirectory(
     paths,
     locks,
     create,
+    released,
   }: {
     readonly paths: TakenDirectories["paths"];
     readonly locks: Map<OwnerName, DirectoryLock>;
     readonly create: boolean;
+    readonly released: () => boolean;
   },
 ): Promise<OwnerReason | undefined> {
   const path = paths[owner];
@@ -86,7 +90,10 @@ async function retakeDirectory(
     if (held?.stillHeld() === true) return undefined;
     locks.delete(owner);
     await held?.release();
-    locks.set(owner, await lockDirectory(path));
+    const lock = await lockDirectory(path);
+    // Given up meanwhile: nobody would release this one.
+    if (released()) await lock.release();
+    else locks.set(owner, lock);
     return undefined;
   } catch (error) {
     if (error instanceof DirectoryInUse) return { code: "OWNER_IN_USE", text: error.message };

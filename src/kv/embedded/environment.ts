@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type RootDatabase, type RootDatabaseOptionsWithPath, open } from "lmdb";
 import { AnswerWriter } from "./answers.ts";
 import { type Identity, decodeIdentity, encodeIdentity } from "./identity.ts";
-import { type KeyRange, type Span, type SpanAnswer, keyBytes, keyText } from "./protocol.ts";
+import { type KeyRange, type Span, type SpanAnswer, type StoreMark, keyBytes, keyText } from "./protocol.ts";
 import { CorruptStore, checkStoreFile } from "./store-file.ts";
 import { compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
 
@@ -141,11 +141,16 @@ export class Environment {
     this.#db.transactionSync(() => this.#db.putSync(IDENTITY_KEY, encodeIdentity(identity)));
   }
 
-  /** Bytes of the pages in use. */
-  storedBytes(): number {
-    const stats: { readonly lastPageNumber?: unknown; readonly pageSize?: unknown } = this.#db.getStats();
-    const { lastPageNumber, pageSize } = stats;
-    return typeof lastPageNumber === "number" && typeof pageSize === "number" ? (lastPageNumber + 1) * pageSize : 0;
+  /** How far the store is. */
+  mark(): StoreMark {
+    const stats: { readonly lastPageNumber?: unknown; readonly pageSize?: unknown; readonly lastTxnId?: unknown } =
+      this.#db.getStats();
+    const { lastPageNumber, pageSize, lastTxnId } = stats;
+    const known = typeof lastPageNumber === "number" && typeof pageSize === "number";
+    return {
+      storedBytes: known ? (lastPageNumber + 1) * pageSize : 0,
+      transaction: typeof lastTxnId === "number" ? lastTxnId : 0,
+    };
   }
 
   /** Closes the files. */

@@ -119,6 +119,7 @@ export class Healer {
       throw refused(error instanceof Error ? error.message : String(error));
     } finally {
       this.#busyWith.delete(link);
+      if (!link.receives) this.#later(link);
     }
   }
 
@@ -221,7 +222,7 @@ export class Healer {
   }
 
   async #serve(link: OwnerLink, found: Identity): Promise<void> {
-    const identity = await this.#deployment.refresh(link, found.membership);
+    const identity = await this.#deployment.refresh(link, found);
     link.serve(identity);
     this.#settleAfter(link);
   }

@@ -49,9 +49,6 @@ export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSur
     await alone(async () => {
       try {
         await merge(link, peers, surroundings);
-        const formed = deployment.identityOf(link.owner, "formed");
-        await link.identify(formed);
-        link.serve(formed);
       } catch (error) {
         if (!(error instanceof OwnerDown)) throw error;
         logger.warn({ owner: link.owner, detail: error.message }, "merging was interrupted and begins again");
@@ -61,18 +58,25 @@ export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSur
 }
 
 async function merge(link: OwnerLink, peers: readonly OwnerLink[], surroundings: MergeSurroundings): Promise<void> {
-  const { pace, logger, closing } = surroundings;
+  const { pace, logger, closing, deployment } = surroundings;
+  // Of one life only: a process that died and came back between two spans has missed what was written meanwhile.
+  const { life } = link;
+  const goesOn = (): boolean => !closing() && link.state === "merging" && link.life === life;
   const expectedBytes = Math.max(...peers.map((peer) => peer.storedBytes));
   for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
     const phase = pass === 1 ? "copy" : "check";
     const totals = await walk([...peers, link], pace, ({ cells, bytes }) => {
       link.progress({ phase, cells, bytes, expectedBytes });
-      return !closing() && link.state === "merging";
+      return goesOn();
     });
-    if (closing() || link.state !== "merging") throw new OwnerDown("the plane is closing");
+    if (!goesOn()) throw new OwnerDown("the owner or the plane ended");
     const missed = totals.missed.get(link.owner) ?? 0;
     logger.info({ owner: link.owner, phase, cells: totals.cells, missed }, "a new incarnation was compared");
-    if (pass > 1 && missed === 0) return;
+    if (pass === 1 || missed > 0) continue;
+    const formed = deployment.identityOf(link.owner, "formed");
+    await link.identify(formed);
+    if (goesOn()) link.serve(formed);
+    return;
   }
   link.takeDown({ code: "OWNER_FAILED", text: `it still lacked cells after ${PASSES_MAX} passes over the others` });
   throw new OwnerDown("it lacks cells");

@@ -15,7 +15,7 @@ import type { ChunkPool } from "./chunk-pool.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import { measure, packBatch } from "./packing.ts";
-import { type Packed, type StoreAddress, type StoreWrite, decodeStored } from "./wire.ts";
+import { type Packed, type StoreAddress, type StoreWrite, compareStored, decodeStored } from "./wire.ts";
 
 /** What R owners answered for one key, merged. */
 export interface MergedAnswer {
@@ -144,7 +144,7 @@ export class OwnerGroup {
     return addresses.map((_, index) => {
       const { winner, alike } = mergeAnswers(
         byOwner.map((answers) => answers[index]),
-        (a, b) => Buffer.compare(a, b),
+        compareStored,
       );
       return { winner: winner === undefined ? undefined : decodeStored(winner), alike };
     });

@@ -4,7 +4,7 @@ import type { Identity, OwnerName } from "./identity.ts";
 import type { OwnerProcess, SpawnOwner } from "./owner-process.ts";
 import { OwnerStore } from "./owner-store.ts";
 import { OwnerDown, PendingWork, UNNAMED } from "./pending.ts";
-import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
+import type { FromOwner, OwnerReason, OwnerSetup, StoreMark, ToOwner } from "./protocol.ts";
 import type { Packed } from "./wire.ts";
 
 /** Where an owner stands. Only `up` counts for W and R. */
@@ -39,8 +39,12 @@ export class OwnerLink {
   #life: Life = { state: "opening" };
   #since: number;
   #process: OwnerProcess | undefined;
+  #lives = 0;
   #incarnation = "";
-  #storedBytes: number | undefined;
+  #mark: StoreMark | undefined;
+  #wentBack = false;
+  #lives = 0;
+  #closed = false;
   #progress: MergeProgress | undefined;
   #compared: OwnerComparison | undefined;
   #cancelStall: (() => void) | undefined;
@@ -70,12 +74,27 @@ export class OwnerLink {
     return this.#process !== undefined;
   }
 
+  /** Which of its processes runs: what one of them was told, the next one may lack. */
+  get life(): number {
+    return this.#lives;
+  }
+
+  /** Number of its process: what was begun with an earlier one is over. */
+  get life(): number {
+    return this.#lives;
+  }
+
+  /** Whether the store that was opened lacks a transaction that its last process had flushed: an older copy, or damaged. */
+  get wentBack(): boolean {
+    return this.#wentBack;
+  }
+
   get directory(): string {
     return this.#options.setup.directory;
   }
 
   get storedBytes(): number {
-    return this.#storedBytes ?? 0;
+    return this.#mark?.storedBytes ?? 0;
   }
 
   /** Bytes of writes that it was sent and has not flushed. */
@@ -102,7 +121,7 @@ export class OwnerLink {
       incarnation: this.#incarnation,
       pendingBytes: this.#pending.bytes,
       place: this.directory,
-      ...(this.#storedBytes !== undefined && { storedBytes: this.#storedBytes }),
+      ...(this.#mark !== undefined && { storedBytes: this.#mark.storedBytes }),
       ...(state === "merging" && this.#progress !== undefined && { merge: this.#progress }),
       ...(this.#compared !== undefined && { compared: this.#compared }),
     };
@@ -110,6 +129,7 @@ export class OwnerLink {
 
   /** Starts the process and opens the store, creating it where there is none; its state stays. @throws OwnerDown */
   async open(): Promise<Identity | undefined> {
+    if (this.#closed) throw new OwnerDown("the plane is closed");
     const { message } = await this.#pending.unnamed(() => this.#start());
     return message.kind === "opened" ? message.identity : undefined;
   }
@@ -172,6 +192,7 @@ export class OwnerLink {
   /** Waits until it has answered everything, closes its store and ends its process. */
   async close(): Promise<void> {
     const { clock, closeMs } = this.#options;
+    this.#closed = true;
     const cancel = clock.after(closeMs, () => {
       this.takeDown({ code: "OWNER_STALLED", text: `it did not finish within ${closeMs} ms of closing` });
     });
@@ -186,6 +207,8 @@ export class OwnerLink {
 
   #start(): void {
     const { setup, spawn } = this.#options;
+    this.#process?.kill();
+    this.#lives += 1;
     try {
       const process = spawn(setup, {
         message: (message, body) => {
@@ -196,6 +219,7 @@ export class OwnerLink {
         },
       });
       this.#process = process;
+      this.#lives += 1;
       this.#watch();
     } catch (error) {
       this.takeDown({ code: "OWNER_FAILED", text: error instanceof Error ? error.message : String(error) });
@@ -220,19 +244,21 @@ export class OwnerLink {
         this.takeDown(message.reason);
         return;
       case "committed":
-        this.#storedBytes = message.storedBytes;
+        this.#mark = message;
         this.#pending.flushed(message.through);
         this.#options.onChange(this, "backlog");
         break;
       case "opened":
-        this.#storedBytes = message.storedBytes;
+        this.#wentBack = this.#mark !== undefined && message.transaction < this.#mark.transaction;
+        this.#mark = message;
         this.#pending.answered(UNNAMED, message, body);
         break;
       case "closed":
         this.#pending.answered(UNNAMED, message, body);
         break;
       case "absorbed":
-        this.#storedBytes = message.storedBytes;
+      case "identified":
+        this.#mark = message;
         this.#pending.answered(message.id, message, body);
         break;
       default:
@@ -262,7 +288,8 @@ export class OwnerLink {
     this.#endWatch();
     const before = this.#life;
     const known = before.state === life.state && before.reason.code === life.reason.code;
-    if (!known) this.#become(life);
+    if (known) this.#life = life;
+    else this.#become(life);
     this.#pending.fail(life.reason.text);
   }
 

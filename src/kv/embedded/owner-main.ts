@@ -7,6 +7,9 @@ import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts"
 import { CorruptStore, MissingStore, StoreFile } from "./store-file.ts";
 import { packKeys } from "./wire.ts";
 
+/** What a transaction of the identity alone cannot exceed: it is written on a disk that takes no more cells, too. */
+const IDENTITY_FREE_BYTES = 1024 * 1024;
+
 /**
  * An owner's process: the only one that touches its LMDB environment.
  *
@@ -30,11 +33,7 @@ class OwnerMain {
     this.#setup = setup;
     this.#environment = new Environment(setup.directory, setup.mapSizeBytes);
     this.#file = new StoreFile(setup.directory);
-    this.#send({
-      kind: "opened",
-      identity: this.#environment.identity(),
-      storedBytes: this.#environment.storedBytes(),
-    });
+    this.#send({ kind: "opened", identity: this.#environment.identity(), ...this.#environment.mark() });
   }
 
   take(message: ToOwner, body: Buffer): void {
@@ -90,7 +89,7 @@ class OwnerMain {
     }
     this.#merge(parts);
     if (through !== undefined) {
-      this.#send({ kind: "committed", through, storedBytes: this.#environment.storedBytes() });
+      this.#send({ kind: "committed", through, ...this.#environment.mark() });
     }
     return at;
   }
@@ -105,8 +104,7 @@ class OwnerMain {
     switch (message.kind) {
       case "absorb": {
         const changed = this.#merge([body]);
-        const storedBytes = this.#environment.storedBytes();
-        this.#send({ kind: "absorbed", id: message.id, changed, storedBytes });
+        this.#send({ kind: "absorbed", id: message.id, changed, ...this.#environment.mark() });
         return;
       }
       case "read": {
@@ -129,8 +127,9 @@ class OwnerMain {
         return;
       case "identify":
         this.#file.requireInPlace();
+        requireSpace(this.#setup.directory, [], Math.min(this.#setup.freeBytesMin, IDENTITY_FREE_BYTES));
         this.#environment.identify(message.identity);
-        this.#send({ kind: "identified", id: message.id });
+        this.#send({ kind: "identified", id: message.id, ...this.#environment.mark() });
         return;
       case "close":
         this.#close();

@@ -65,11 +65,19 @@ export interface SpanAnswer {
   readonly complete: boolean;
 }
 
+/** How far a store is. */
+export interface StoreMark {
+  /** Bytes of the pages in use. */
+  readonly storedBytes: number;
+  /** Number of the last transaction that was flushed. */
+  readonly transaction: number;
+}
+
 export type FromOwner =
-  | { readonly kind: "opened"; readonly identity: Identity | undefined; readonly storedBytes: number }
+  | ({ readonly kind: "opened"; readonly identity: Identity | undefined } & StoreMark)
   /** Every write up to `through` is flushed. */
-  | { readonly kind: "committed"; readonly through: number; readonly storedBytes: number }
-  | { readonly kind: "absorbed"; readonly id: number; readonly changed: number; readonly storedBytes: number }
+  | ({ readonly kind: "committed"; readonly through: number } & StoreMark)
+  | ({ readonly kind: "absorbed"; readonly id: number; readonly changed: number } & StoreMark)
   /** Answers to the first `count` addresses, in the body. */
   | { readonly kind: "answers"; readonly id: number; readonly count: number }
   /** The keys are in the body, as packed addresses. */
@@ -78,7 +86,7 @@ export type FromOwner =
   | ({ readonly kind: "scanned"; readonly id: number } & SpanAnswer)
   /** `hash` is SHA-256 over the packed cells. */
   | ({ readonly kind: "digested"; readonly id: number; readonly hash: string } & SpanAnswer)
-  | { readonly kind: "identified"; readonly id: number }
+  | ({ readonly kind: "identified"; readonly id: number } & StoreMark)
   /** The last message of a process that failed: it takes no more work. */
   | { readonly kind: "failed"; readonly reason: OwnerReason }
   /** The last message of a process that was asked to close. */
