@@ -90,7 +90,12 @@ function unused(): ControlPlane {
     },
     lag: { all: refuse, ofSource: refuse },
     documents: { read: refuse },
-    owners: { owners: refuse, writeAcks: 2, readOwners: 2 },
+    pauses: { pause: refuse, unpause: refuse },
+    resumptions: { etag: refuse, resume: refuse, resumeAll: refuse },
+    epochs: { open: refuse },
+    gaps: { list: refuse },
+    audit: { list: refuse },
+    owners: { owners: refuse, writeAcks: 2, readOwners: 2, repair: refuse },
   };
 }
 

@@ -58,8 +58,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Required on every route; `routes/schema/route-guard.ts` refuses one without. */
     access?: OperationAccess;
-    /** Whether the operation demands If-Match or If-None-Match. For the contract: the handler reads it with `readPrecondition`. */
-    ifMatch?: boolean;
+    /** Whether the operation demands If-Match or If-None-Match, or If-Match `only`. For the contract: the handler reads it with `readPrecondition` or `readIfMatch`. */
+    ifMatch?: boolean | "only";
   }
   interface FastifyRequest {
     /** Name of the token that the request came with; undefined without one. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
+import { registerAudit } from "./audit/index.ts";
 import { registerDocuments } from "./documents/index.ts";
 import { Connections } from "./edge/connections.ts";
 import { replyWithProblem } from "./edge/error-reply.ts";
@@ -9,6 +10,7 @@ import { KnownPaths } from "./edge/known-paths.ts";
 import { addOpenApi } from "./edge/open-api.ts";
 import { queryFields } from "./edge/query-string.ts";
 import { serverFactory } from "./edge/server.ts";
+import { registerGaps } from "./gaps/index.ts";
 import { registerHealth } from "./health/index.ts";
 import { registerKv } from "./kv/index.ts";
 import { registerLag } from "./lag/index.ts";
@@ -55,6 +57,8 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerHealth(app, context);
   registerService(app, context);
   registerSources(app, context);
+  registerGaps(app, context);
+  registerAudit(app, context);
   registerLag(app, context);
   registerDocuments(app, context);
   registerKv(app, context);

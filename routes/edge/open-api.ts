@@ -1,5 +1,5 @@
 import swagger from "@fastify/swagger";
-import { Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import type { App } from "../app.ts";
 import { Closed } from "../schema/closed.ts";
 import { ENTITY_TAG_PATTERN } from "./entity-tag.ts";
@@ -19,6 +19,8 @@ const TAGS = [
   { name: "health", description: "Whether the process lives and can serve the API." },
   { name: "service", description: "The service itself: its index, contract and metrics." },
   { name: "sources", description: "The feeds: what they should do, what they do, and what is in force." },
+  { name: "gaps", description: "What was passed over: lost, skipped, dead-lettered, given up." },
+  { name: "audit", description: "Who did what, when and why." },
   { name: "lag", description: "How far behind each partition is." },
   { name: "documents", description: "What is stored, with the record it came from." },
   { name: "kv", description: "The owners of the KV plane." },
@@ -40,6 +42,22 @@ const PRECONDITIONS = Closed({
     Type.Literal("*", { description: "To define what is not there yet. Exactly one of the two headers is needed." }),
   ),
 });
+
+const IF_MATCH = Closed({
+  "If-Match": Type.String({
+    pattern: ENTITY_TAG_PATTERN,
+    description: "The ETag that was read. One, strong: `*` and lists are refused.",
+    examples: ['"7"'],
+  }),
+});
+
+function withPreconditions<S extends object>(
+  schema: S,
+  ifMatch: boolean | "only" | undefined,
+): S & { headers?: TSchema } {
+  if (ifMatch === undefined || ifMatch === false) return schema;
+  return { ...schema, headers: ifMatch === "only" ? IF_MATCH : PRECONDITIONS };
+}
 
 /** Registers the generator of the OpenAPI document. Before the routes: it collects them as they are registered. */
 export async function addOpenApi(app: App, release: string): Promise<void> {
@@ -68,7 +86,7 @@ export async function addOpenApi(app: App, release: string): Promise<void> {
       },
     },
     transform: ({ schema, url, route }) => ({
-      schema: route.config?.ifMatch === true ? { ...schema, headers: PRECONDITIONS } : schema,
+      schema: withPreconditions(schema, route.config?.ifMatch),
       url,
     }),
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === "string" ? $id : "Unnamed") },

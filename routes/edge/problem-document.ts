@@ -1,8 +1,10 @@
 import type { Static } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode, type StreamsError } from "../../src/errors.ts";
 import type { Provenance as ProvenanceView } from "../../src/ports/control-plane.ts";
+import { defined } from "../schema/closed.ts";
 import { RETRY_AFTER_SECONDS } from "../limits.ts";
 import { PROBLEM_CONTENT_TYPE, type Problem, type Violation, problemType, statusOf } from "../schema/problem.ts";
+import { boundsMember, rangeMember } from "./problem-ranges.ts";
 import { provenanceBody } from "../schema/provenance.ts";
 
 export type ProblemDocument = Static<typeof Problem>;
@@ -60,17 +62,24 @@ function authenticate(code: ErrorCode): string {
   return code === "TOKEN_INVALID" ? `${challenge}, error="invalid_token"` : challenge;
 }
 
-type ExtraMembers = Pick<ProblemDocument, "violations" | "allow" | "fields" | "provenance" | "context">;
+type ExtraMembers = Pick<
+  ProblemDocument,
+  "violations" | "allow" | "fields" | "provenance" | "lost" | "bounds" | "page" | "context"
+>;
 
 /** Known members keep their place and form; whatever else a service adds becomes a line of `context`: nothing is dropped. */
 function extraMembers(extra: Readonly<Record<string, unknown>>): ExtraMembers {
-  const members: ExtraMembers = {};
+  const lost = rangeMember(extra["lost"]);
+  const bounds = boundsMember(extra["bounds"]);
+  const members: ExtraMembers = defined({ lost, bounds });
   const context: { name: string; value: string }[] = [];
   for (const [name, value] of Object.entries(extra)) {
     if (name === "violations" && isViolations(value)) members.violations = [...value];
     else if (name === "allow" && isTexts(value)) members.allow = [...value];
     else if (name === "fields" && isTexts(value)) members.fields = [...value];
     else if (name === "provenance" && isProvenance(value)) members.provenance = provenanceBody(value);
+    else if (name === "page" && typeof value === "string") members.page = value;
+    else if ((name === "lost" && lost !== undefined) || (name === "bounds" && bounds !== undefined)) continue;
     else if (value !== undefined) context.push({ name, value: typeof value === "string" ? value : jsonText(value) });
   }
   if (context.length > 0) members.context = context;

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode, type ErrorKind } from "../../src/errors.ts";
 import { Closed, Words } from "./closed.ts";
 import { Provenance } from "./provenance.ts";
+import { OffsetText } from "./values.ts";
 
 /** The HTTP status of each kind of failure. */
 export const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
@@ -66,6 +67,18 @@ export const Problem = Closed(
     ),
     fields: Type.Optional(Type.Array(Type.String(), { description: "The members that the refusal is about." })),
     provenance: Type.Optional(Provenance),
+    lost: Type.Optional(
+      Closed(
+        { from: OffsetText, to: OffsetText },
+        { description: "`[from, to)` that would be passed over, as it is now." },
+      ),
+    ),
+    bounds: Type.Optional(
+      Closed({ logStart: OffsetText, end: OffsetText }, { description: "What the log holds now: `[logStart, end)`." }),
+    ),
+    page: Type.Optional(
+      Type.String({ description: "Page of the documentation that says what to do, and what each choice loses." }),
+    ),
     context: Type.Optional(
       Type.Array(Closed({ name: Type.String(), value: Type.String() }), {
         description: "Anything else that helps: bounds, ranges, names.",

@@ -4,7 +4,10 @@ import { getPartition } from "./get-partition.ts";
 import { getSource } from "./get-source.ts";
 import { listPartitions } from "./list-partitions.ts";
 import { listSources } from "./list-sources.ts";
+import { openEpoch } from "./open-epoch.ts";
+import { pauses } from "./pauses.ts";
 import { putDefinition } from "./put-definition.ts";
+import { resume } from "./resume.ts";
 
 /** Registers `/v1/sources/…`. */
 export function registerSources(app: App, context: RouteContext): void {
@@ -14,4 +17,7 @@ export function registerSources(app: App, context: RouteContext): void {
   putDefinition(app, context);
   listPartitions(app, context);
   getPartition(app, context);
+  pauses(app, context);
+  resume(app, context);
+  openEpoch(app, context);
 }

@@ -7,6 +7,14 @@ const ETAG = {
   ETag: { type: "string", description: "Changes with every change of the definition. Send it in If-Match." },
 } as const;
 
+const OPERATOR_ETAG = {
+  ETag: {
+    type: "string",
+    description:
+      "Covers what operators change: pauses and stops, never what flows. Send it in If-Match of a resumption. Absent while the KV plane is away.",
+  },
+} as const;
+
 export const listSourcesSchema = operation({
   operationId: "listSources",
   summary: "All sources",
@@ -25,7 +33,7 @@ export const getSourceSchema = operation({
   tag: "sources",
   params: SourceParams,
   querystring: NO_QUERY,
-  response: { 200: json("The source.", Source) },
+  response: { 200: json("The source.", Source, OPERATOR_ETAG) },
   errors: ["SOURCE_UNKNOWN"],
 });
 
@@ -88,6 +96,6 @@ export const getPartitionSchema = operation({
   tag: "sources",
   params: PartitionParams,
   querystring: NO_QUERY,
-  response: { 200: json("The partition.", Partition) },
+  response: { 200: json("The partition.", Partition, OPERATOR_ETAG) },
   errors: ["SOURCE_UNKNOWN", "PARTITION_UNKNOWN"],
 });

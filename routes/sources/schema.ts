@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { PARTITION_STATES, SOURCE_VIEW_STATES } from "../../src/ports/control-plane.ts";
 import { Closed, KeyedBy, Words } from "../schema/closed.ts";
+import { Pause } from "./operator-schema.ts";
 import { Count, OffsetText, PartitionNumber, Text, Time } from "../schema/values.ts";
 
 const Desired = Words(["running", "paused"], "What an operator asked for.");
@@ -29,6 +30,7 @@ export const Source = Closed({
   ),
   since: Time,
   reason: Type.Optional(Text("Why, for people.")),
+  pause: Type.Optional(Pause),
   revision: Count("Revision of the definition in force."),
   drift: Type.Boolean({
     description: "Whether the configuration file of this instance says something else now than what is in force.",
@@ -85,6 +87,7 @@ const Stop = Closed(
     lost: Type.Optional(Range),
     since: Time,
     remedy: Text("What to do."),
+    page: Text("Page of the documentation that says what to do, and what each choice loses."),
   },
   { description: "Why the system halted the partition. It stays so until an operator resumes it." },
 );
@@ -117,6 +120,7 @@ export const Partition = Closed({
     Closed({ offset: OffsetText, ageMs: Count("Since it was fetched, milliseconds.") }),
   ),
   topicEpoch: Type.Integer({ minimum: 0, maximum: 1023 }),
+  pause: Type.Optional(Pause),
   stop: Type.Optional(Stop),
   hold: Type.Optional(Hold),
   counts: Closed(

@@ -1,7 +1,9 @@
 import type { Static } from "@sinclair/typebox";
 import type { HoldView, PartitionView, SourceView, StopView } from "../../src/ports/control-plane.ts";
+import type { PauseInForce } from "../../src/core/pause/pause.ts";
 import { defined } from "../schema/closed.ts";
 import { offsetText, timeText } from "../schema/values.ts";
+import type { Pause } from "./operator-schema.ts";
 import type { Partition, Source } from "./schema.ts";
 
 type SourceBody = Static<typeof Source>;
@@ -34,6 +36,7 @@ export function sourceBody(view: SourceView): SourceBody {
     observed,
     since: timeText(since),
     reason,
+    pause: view.pause === undefined ? undefined : pauseBody(view.pause),
     revision,
     drift,
     consumer: defined({
@@ -75,6 +78,7 @@ export function partitionBody(view: PartitionView): PartitionBody {
     inFlight: { batches: inFlight.batches, records: inFlight.records, bytes: inFlight.bytes },
     oldestUnacknowledged: oldestBody(view.oldestUnacknowledged),
     topicEpoch,
+    pause: view.pause === undefined ? undefined : pauseBody(view.pause),
     stop: stop === undefined ? undefined : stopBody(stop),
     hold: hold === undefined ? undefined : holdBody(hold),
     counts: {
@@ -98,7 +102,7 @@ function oldestBody(oldest: PartitionView["oldestUnacknowledged"]): PartitionBod
 }
 
 function stopBody(stop: StopView): NonNullable<PartitionBody["stop"]> {
-  const { code, text, wanted, bounds, lost, since, remedy } = stop;
+  const { code, text, wanted, bounds, lost, since, remedy, page } = stop;
   const logStart = offsetText(bounds?.logStart);
   const end = offsetText(bounds?.end);
   const from = offsetText(lost?.from);
@@ -111,6 +115,19 @@ function stopBody(stop: StopView): NonNullable<PartitionBody["stop"]> {
     lost: from === undefined || to === undefined ? undefined : { from, to },
     since: timeText(since),
     remedy,
+    page,
+  });
+}
+
+/** Writes a pause as the API spells it. */
+export function pauseBody({ by, reason, actor, since, until, audit }: PauseInForce): Static<typeof Pause> {
+  return defined({
+    by,
+    reason,
+    actor,
+    since: timeText(since),
+    until: until === null ? undefined : timeText(until),
+    audit,
   });
 }
 

@@ -131,7 +131,7 @@ export class ResumeService implements ResumeCommands {
     const facts = await resuming.facts.read({ partition, topicEpoch, log });
     const input = await this.#input(resuming, partition, record, facts);
     const decision = decideResume(input, request);
-    if (decision.decision !== "resume") throw refusalOf(decision, input.start.bounds);
+    if (decision.decision !== "resume") throw refusalOf(decision, input.start.bounds, input.stop.code);
     const resumed: Resumption = {
       ...resumptionOf(decision, input, record),
       ...order,

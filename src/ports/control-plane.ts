@@ -1,6 +1,8 @@
 import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
+import type { PauseInForce } from "../core/pause/pause.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
+import type { AuditQueries, EpochCommands, GapQueries, PauseCommands, ResumeCommands } from "./operators.ts";
 
 /**
  * What the HTTP edge may ask of the services. Offsets are Numbers here; the routes write them as decimal strings.
@@ -12,6 +14,11 @@ export interface ControlPlane {
   readonly lag: LagQueries;
   readonly documents: DocumentQueries;
   readonly owners: OwnerQueries;
+  readonly pauses: PauseCommands;
+  readonly resumptions: ResumeCommands;
+  readonly epochs: EpochCommands;
+  readonly gaps: GapQueries;
+  readonly audit: AuditQueries;
 }
 
 /** Whether the process can serve its API. */
@@ -45,6 +52,8 @@ export interface StopView {
   readonly lost?: { readonly from: Offset; readonly to: Offset };
   readonly since: number;
   readonly remedy: string;
+  /** Page of the documentation that says what to do, and what each choice loses. */
+  readonly page: string;
 }
 
 /** Why a partition waits: a store or broker fault. */
@@ -74,6 +83,8 @@ export interface PartitionView {
   readonly inFlight: { readonly batches: number; readonly records: number; readonly bytes: number };
   readonly oldestUnacknowledged?: { readonly offset: Offset; readonly ageMs: number };
   readonly topicEpoch: number;
+  /** The pause that keeps it from being read, its own or its source's. */
+  readonly pause?: PauseInForce;
   readonly stop?: StopView;
   readonly hold?: HoldView;
   readonly counts: PartitionCounts;
@@ -110,6 +121,8 @@ export interface SourceView {
   readonly observed: (typeof SOURCE_VIEW_STATES)[number];
   readonly since: number;
   readonly reason?: string;
+  /** The pause of the source as a whole. */
+  readonly pause?: PauseInForce;
   readonly revision: number;
   /** Whether the configuration file says something else now than what is in force. */
   readonly drift: boolean;
@@ -234,7 +247,20 @@ export interface DocumentQueries {
 /** The owners of the KV plane, and what its quorums are. */
 export interface OwnerQueries {
   owners(): readonly OwnerStatus[];
+  /**
+   * Gives an owner that is not up a new, empty incarnation that merges the others; resolves when that has begun.
+   * @throws StreamsError KV_OWNER_UNKNOWN, KV_REPAIR_REFUSED
+   */
+  repair(owner: string, order: RepairOrder): Promise<void>;
   /** Durable acks that a write needs, and owners that a restoring read asks. */
   readonly writeAcks: number;
   readonly readOwners: number;
+}
+
+/** Who has an owner repaired, and why. */
+export interface RepairOrder {
+  readonly actor: string;
+  readonly reason: string;
+  /** One other owner is enough: what only lost owners held is given up. */
+  readonly acceptLoss: boolean;
 }

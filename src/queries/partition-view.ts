@@ -1,4 +1,5 @@
-import { STOPS, type Stop } from "../core/partition/stop.ts";
+import type { PauseInForce } from "../core/pause/pause.ts";
+import { STOPS, type Stop, pageOf } from "../core/partition/stop.ts";
 import type { PartitionState } from "../core/partition/state.ts";
 import type { PartitionRunner } from "../fleet/partition-runner.ts";
 import type { StoredStop } from "../fleet/source-survey.ts";
@@ -7,6 +8,27 @@ import type { BoundsAnswer } from "../ports/record-source.ts";
 
 /** One partition as people read it. */
 export function partitionView(
+  source: string,
+  runner: PartitionRunner,
+  nowMs: number,
+  stored: StoredStop | undefined,
+  pause: PauseInForce | undefined,
+): PartitionView {
+  return withPause(unpausedView(source, runner, nowMs, stored), pause);
+}
+
+/** An operator's pause beside what the system does: a partition that waits or is stopped says so, paused or not. */
+function withPause(view: PartitionView, pause: PauseInForce | undefined): PartitionView {
+  if (pause === undefined) return view;
+  const idle = view.observed === "running" || view.observed === "verifying" || view.observed === "starting";
+  return { ...view, desired: "paused", pause, ...(idle ? pausedPart(pause) : {}) };
+}
+
+function pausedPart({ reason, since, by }: PauseInForce) {
+  return { observed: "paused" as const, since, reason: by === "source" ? `the source is paused: ${reason}` : reason };
+}
+
+function unpausedView(
   source: string,
   runner: PartitionRunner,
   nowMs: number,
@@ -64,14 +86,15 @@ interface Elsewhere {
   readonly answer: BoundsAnswer | undefined;
   readonly committed: Pick<PartitionView, "committed" | "committedFrom">;
   readonly stop: StoredStop | undefined;
+  readonly pause: PauseInForce | undefined;
   readonly topicEpoch: number;
   readonly since: number;
   readonly reason: string;
 }
 
 /** A partition of the topic that this process does not run now; stopped is stopped, whoever has it. */
-export function unassignedView({ answer, committed, stop, ...rest }: Elsewhere): PartitionView {
-  return {
+export function unassignedView({ answer, committed, stop, pause, ...rest }: Elsewhere): PartitionView {
+  const view: PartitionView = {
     ...rest,
     desired: "running",
     ...(stop === undefined ? { observed: "unassigned" } : { observed: "stopped", ...stoppedPart(stop) }),
@@ -80,6 +103,7 @@ export function unassignedView({ answer, committed, stop, ...rest }: Elsewhere):
     ...committed,
     ...(answer?.known === true ? { logStart: answer.logStart, end: answer.end } : {}),
   };
+  return withPause(view, pause);
 }
 
 /** A start that has failed is a hold: nothing is read until it works. */
@@ -100,6 +124,7 @@ function stopView(stop: Stop, since: number): StopView {
     text: `${text} (${stop.detail})`,
     since,
     remedy,
+    page: pageOf(stop.code),
     ...(stop.wanted === undefined ? {} : { wanted: stop.wanted }),
     ...(stop.bounds === undefined ? {} : { bounds: stop.bounds }),
     ...(stop.lost === undefined ? {} : { lost: stop.lost }),

@@ -76,13 +76,15 @@ export class SourceReader implements SourceQueries {
   #partition(service: SourceService, partition: number): PartitionView {
     const runner = service.runners.get(partition);
     const stop = service.stopOf(partition);
-    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now(), stop);
+    const pause = service.pauseOf(partition);
+    if (runner !== undefined) return partitionView(service.name, runner, this.#clock.now(), stop, pause);
     return unassignedView({
       source: service.name,
       partition,
       answer: service.readings.answers.get(partition),
       committed: committedElsewhere(service, partition),
       stop,
+      pause,
       topicEpoch: service.parts.survey.topicEpochOf(partition),
       since: service.consumer.since,
       reason: whyUnassigned(service, partition),
@@ -94,6 +96,7 @@ export class SourceReader implements SourceQueries {
     const partitions = this.partitions(service.name);
     const counts = countStates(partitions);
     const { state, rebuilds, cause, text, since } = service.consumer;
+    const pause = service.pauseOf();
     const [observed, reason] = observedOf(service, counts, partitions);
     return {
       name: definition.name,
@@ -101,10 +104,11 @@ export class SourceReader implements SourceQueries {
       topic: definition.topic,
       group: definition.group,
       namespace: definition.namespace,
-      desired: "running",
+      desired: pause === undefined ? "running" : "paused",
       observed,
       since: Math.max(since, ...partitions.map((partition) => partition.since)),
       ...(reason === undefined ? {} : { reason }),
+      ...(pause === undefined ? {} : { pause }),
       revision,
       drift: this.#file.differences(this.#fleet.inForce(service.name).definition).length > 0,
       consumer: {
@@ -176,6 +180,7 @@ function observedOf(
   }
   if (stops !== undefined) return [counts.stopped === total ? "stopped" : "degraded", stops];
   if (counts.holding > 0) return ["holding", first("holding")?.reason];
+  if (total > 0 && counts.paused === total) return ["paused", first("paused")?.reason];
   const flowing = counts.running + counts.verifying;
   return flowing > 0 && counts.starting === 0 ? ["running", undefined] : ["starting", undefined];
 }

@@ -13,6 +13,7 @@ import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
 import { DescriptorCatalog } from "../descriptors/catalog.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
+import { AuditLog } from "../audit/audit-log.ts";
 import { Crossings } from "../fleet/crossings.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
@@ -23,9 +24,13 @@ import { SourceSurvey } from "../fleet/source-survey.ts";
 import { SourceTally } from "../fleet/source-tally.ts";
 import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
-import { LagService } from "../lag/lag-service.ts";
-import type { ControlPlane } from "../ports/control-plane.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
+import { GapReader } from "../gaps/gap-reader.ts";
+import { LagService } from "../lag/lag-service.ts";
+import { EpochService } from "../operators/epoch-service.ts";
+import { type OperatorParts, PauseService } from "../operators/pause-service.ts";
+import { ResumeService } from "../operators/resume-service.ts";
+import type { ControlPlane } from "../ports/control-plane.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 import type { Logger } from "../ports/logger.ts";
 import { DocumentReader } from "../queries/document-queries.ts";
@@ -47,7 +52,7 @@ export interface Service {
 export interface Closing {
   /** Partitions whose acknowledged work the group does not hold, as `source/partition`; it is read again. */
   readonly uncommitted: readonly string[];
-  /** Owners whose thread did not come back from its disk: the process cannot end by itself. */
+  /** Owners whose process did not come back from its disk and was left to end by itself. */
   readonly hanging: readonly string[];
 }
 
@@ -74,7 +79,7 @@ export async function wire(
     logger,
   });
   const fleet = buildFleet(config, plane, logger);
-  const controlPlane = buildControlPlane(config, plane, fleet, new FileSources(fileSources));
+  const controlPlane = buildControlPlane({ config, plane, fleet, file: new FileSources(fileSources), logger });
   const app = await buildApp({
     controlPlane,
     access,
@@ -137,9 +142,9 @@ async function openSource(
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
+  const tally = before?.parts.tally ?? new SourceTally();
   const errors = before?.parts.errors ?? new RecentErrors(systemClock, logger);
   const connection = { ...kafkaConnection(config.broker), clock: systemClock, logger };
-  const tally = before?.parts.tally ?? new SourceTally();
   const leaveFor = await predecessorOf(plane.control, definition.name);
   const source = createRecordSource({
     ...connection,
@@ -170,8 +175,6 @@ async function openSource(
   const letters = createDeadLetters({ ...connection, createMissing: definition.createDeadLetterTopic });
   return new SourceService({
     inForce,
-    survey,
-    source,
     breaker: {
       run: limits.poisonBreakerRun,
       sharePercent: limits.poisonBreakerShare,
@@ -179,6 +182,8 @@ async function openSource(
     },
     gaps: new GapLedger(plane.control),
     audit: new AuditLog(plane.control, systemClock, logger),
+    survey,
+    source,
     plane,
     letters,
     verdicts: new Verdicts(definition.name, dependencies),
@@ -194,9 +199,19 @@ async function openSource(
   });
 }
 
-function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet, file: FileSources): ControlPlane {
+interface ControlPlaneParts {
+  readonly config: StreamsConfig;
+  readonly plane: KvPlane;
+  readonly fleet: Fleet;
+  readonly file: FileSources;
+  readonly logger: Logger;
+}
+
+function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneParts): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
+  const audit = new AuditLog(plane.control, systemClock, logger);
+  const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
   return {
     health: {
@@ -205,6 +220,11 @@ function buildControlPlane(config: StreamsConfig, plane: KvPlane, fleet: Fleet, 
     sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file),
     lag: new LagService(fleet, systemClock),
     documents: new DocumentReader(plane, fleet, systemClock),
+    pauses: new PauseService(operators),
+    resumptions: new ResumeService(operators),
+    epochs: new EpochService(operators),
+    gaps: new GapReader(new GapLedger(plane.control)),
+    audit: operators.audit,
     owners: {
       owners,
       writeAcks,

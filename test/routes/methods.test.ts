@@ -11,11 +11,22 @@ function addresses(
     const url = path
       .replace("{source}", "articles")
       .replace("{partition}", "0")
+      .replace("{owner}", "b")
       .replace("{namespace}", "articles")
       .replace("{id}", "17");
     const methods = Object.keys(operations).map((method) => method.toUpperCase());
     return { url: path === "/v1/documents/{namespace}" ? `${url}?keyBase64=MTc` : url, methods };
   });
+}
+
+/** The methods of the contract, and HEAD where there is GET. */
+function answered(methods: readonly string[]): readonly string[] {
+  return methods.includes("GET") ? [...methods, "HEAD"] : methods;
+}
+
+/** A change with a body is refused here, because none is sent. */
+function takesBody(method: string): boolean {
+  return method === "PUT" || method === "POST";
 }
 
 /** CONNECT never reaches a route; `sockets.test.ts` has it. */
@@ -24,18 +35,17 @@ const ALL_METHODS = METHODS.filter((method) => method !== "CONNECT");
 describe("every path with every method", () => {
   test("the contract has the paths that this file walks", async () => {
     const { app } = await testApp();
-    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(15);
+    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(23);
   });
 
   test("a method of the contract is answered, HEAD as GET, any other is 405 with Allow", async () => {
     const { app, plane } = await testApp();
     for (const { url, methods } of addresses(contractOf(app))) {
-      const allow = [...methods, "HEAD"].toSorted().join(", ");
+      const allow = answered(methods).toSorted().join(", ");
       for (const method of ALL_METHODS) {
         const answer = await app.inject({ method: method as "GET", url });
         const place = `${method} ${url}`;
-        if (method === "GET" || method === "HEAD") expect(answer.statusCode, place).toBe(200);
-        else if (method === "PUT" && methods.includes("PUT")) expect(answer.statusCode, place).toBe(400);
+        if (answered(methods).includes(method)) expect(answer.statusCode, place).toBe(takesBody(method) ? 400 : 200);
         else {
           expectProblem(answer, "METHOD_NOT_ALLOWED");
           expect(answer.headers["allow"], place).toBe(allow);
@@ -87,19 +97,35 @@ describe("every path with every method", () => {
 
 describe("every operation with every token", () => {
   const CALLERS = [
-    { name: "nobody", headers: {}, reads: 401, changes: 401 },
-    { name: "a stranger", headers: { authorization: `Bearer ${"x".repeat(24)}` }, reads: 401, changes: 401 },
-    { name: "a viewer", headers: { authorization: `Bearer ${TOKENS.viewer}` }, reads: 200, changes: 403 },
-    { name: "an operator", headers: { authorization: `bearer ${TOKENS.operator}` }, reads: 200, changes: 403 },
-    { name: "an admin", headers: { authorization: `BEARER  ${TOKENS.admin}` }, reads: 200, changes: 400 },
+    { name: "nobody", headers: {}, may: [], otherwise: 401 },
+    { name: "a stranger", headers: { authorization: `Bearer ${"x".repeat(24)}` }, may: [], otherwise: 401 },
+    { name: "a viewer", headers: { authorization: `Bearer ${TOKENS.viewer}` }, may: ["read"], otherwise: 403 },
+    {
+      name: "an operator",
+      headers: { authorization: `bearer ${TOKENS.operator}` },
+      may: ["read", "operate"],
+      otherwise: 403,
+    },
+    {
+      name: "an admin",
+      headers: { authorization: `BEARER  ${TOKENS.admin}` },
+      may: ["read", "operate", "administer"],
+      otherwise: 403,
+    },
   ] as const;
 
-  test.each(CALLERS)("$name reads with $reads and changes with $changes", async ({ headers, reads, changes }) => {
+  /** Changes of what is in force, and of where data lives, are for admins. */
+  const ADMINISTERED = /\/definition$|\/repair$/;
+  const kindOf = (method: string, url: string) =>
+    method === "GET" || method === "HEAD" ? "read" : ADMINISTERED.test(url) ? "administer" : "operate";
+
+  test.each(CALLERS)("$name may $may, anything else is $otherwise", async ({ headers, may, otherwise }) => {
     const { app } = await testApp({ access: withTokens() });
     for (const { url, methods } of addresses(contractOf(app))) {
       const open = url === "/livez" || url === "/readyz";
-      for (const method of [...methods, "HEAD"]) {
-        const expected = open ? 200 : method === "PUT" ? changes : reads;
+      for (const method of answered(methods)) {
+        const allowed = open || may.some((kind) => kind === kindOf(method, url));
+        const expected = !allowed ? otherwise : takesBody(method) ? 400 : 200;
         const answer = await app.inject({
           method: method as "GET",
           url,

@@ -21,9 +21,8 @@ describe("GET /metrics says the same as REST", () => {
   it("series of what is gone end at the next scrape", async () => {
     const controlPlane = new FakeControlPlane();
     let owners = controlPlane.owners.owners();
-    const { health, sources, lag, documents } = controlPlane;
     const changing = { ...controlPlane.owners, owners: () => owners };
-    const metrics = createMetrics({ health, sources, lag, documents, owners: changing });
+    const metrics = createMetrics({ ...controlPlane, owners: changing });
     const [first] = owners;
     expect((await metrics()).text).toContain(`owner="${first?.owner ?? "?"}"`);
     owners = [];
@@ -43,7 +42,6 @@ describe("GET /metrics says the same as REST", () => {
 
   it("after a partition is gone no series names it, whatever it had before", async () => {
     const controlPlane = new FakeControlPlane();
-    const { health, documents, owners } = controlPlane;
     let gone = false;
     const rest = ({ partition }: { readonly partition: number }) => !gone || partition === 0;
     const list = controlPlane.sources;
@@ -60,7 +58,7 @@ describe("GET /metrics says the same as REST", () => {
       all: () => ({ ...controlPlane.lag.all(), partitions: controlPlane.lag.all().partitions.filter(rest) }),
       ofSource: (name: string) => controlPlane.lag.ofSource(name),
     };
-    const metrics = createMetrics({ health, documents, owners, sources, lag });
+    const metrics = createMetrics({ ...controlPlane, sources, lag });
     expect((await metrics()).text).toContain('partition="1"');
     gone = true;
     expect((await metrics()).text).not.toContain('partition="1"');

@@ -10,6 +10,9 @@ const RULES = ["src/core", "src/errors.ts"];
 const PORTS = [...RULES, "src/ports"];
 const SERVICES = [
   "src/fleet",
+  "src/gaps",
+  "src/audit",
+  "src/operators",
   "src/jobs",
   "src/control",
   "src/definitions",

@@ -9,6 +9,8 @@ import type {
   Provenance,
   SourceView,
 } from "../../../src/ports/control-plane.ts";
+import type { RepairOrder } from "../../../src/ports/control-plane.ts";
+import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
 
 /** 2026-11-30T08:15:00.000Z */
@@ -105,6 +107,7 @@ const STOPPED: PartitionView = {
     lost: { from: 5, to: 9 },
     since: NOW,
     remedy: "resume from log-start and accept the loss",
+    page: "docs/stops/BELOW_LOG_START.md",
   },
   hold: { code: "KV_NO_QUORUM", text: "one owner of two is up", since: NOW, attempts: 4 },
   counts: { delivered: 0, written: 0, deadLettered: 0, folded: 0 },
@@ -204,10 +207,29 @@ export class FakeControlPlane implements ControlPlane {
     },
   };
 
-  readonly owners = { owners: () => this.#answer(OWNERS), writeAcks: 2, readOwners: 2 };
+  readonly owners = {
+    owners: () => this.#answer(OWNERS),
+    writeAcks: 2,
+    readOwners: 2,
+    repair: async (owner: string, order: RepairOrder) => {
+      this.#answer(undefined);
+      if (!OWNERS.some((known) => known.owner === owner))
+        throw new StreamsError("KV_OWNER_UNKNOWN", `no owner ${owner}`);
+      this.repairs.push({ owner, order });
+    },
+  };
+  readonly repairs: { readonly owner: string; readonly order: RepairOrder }[] = [];
+
+  readonly operators = new FakeOperators();
+  readonly pauses = this.operators.pauses;
+  readonly resumptions = this.operators.resumptions;
+  readonly epochs = this.operators.epochs;
+  readonly gaps = this.operators.gaps;
+  readonly audit = this.operators.audit;
 
   /** Forgets what a test set or did. */
   reset(): void {
+    this.operators.reset();
     this.phase = "serving";
     this.kv = "up";
     this.failure = undefined;
