@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
-import { committedOffsets, createTopic, topicBounds } from "../../local/broker/topics.ts";
+import { withAdmin } from "../../local/broker/admin.ts";
+import { committedOffsets, createTopic, deleteTopics, topicBounds } from "../../local/broker/topics.ts";
 import { ArticleFeed } from "../../local/feed/plan.ts";
 import { FeedProducer } from "../../local/feed/producer.ts";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
@@ -23,10 +24,11 @@ interface Running {
   readonly service: ServiceProcess;
   readonly feed: ArticleFeed;
   readonly send: (count: number) => Promise<void>;
+  readonly sendBad: () => Promise<void>;
 }
 
 /** The service on a topic of its own, with a producer that goes around the proxy. */
-async function run(limits: Record<string, unknown> = {}): Promise<Running> {
+async function run(limits: Record<string, unknown> = {}, more: Record<string, unknown> = {}): Promise<Running> {
   const topic = uniqueTopic("outage");
   const group = `${topic}-group`;
   await createTopic(broker.admin, { topic, partitions: 2 });
@@ -36,8 +38,13 @@ async function run(limits: Record<string, unknown> = {}): Promise<Running> {
   const feed = new ArticleFeed(40);
   const send = (count: number): Promise<void> => producer.send(feed.next(count, Date.now()));
   await send(60);
-  const service = await openService({ broker: { brokers: [broker.proxy.address] }, source: { topic, group }, limits });
-  return { topic, group, service, feed, send };
+  const service = await openService({
+    broker: { brokers: [broker.proxy.address] },
+    source: { topic, group, ...more },
+    limits,
+  });
+  const sendBad = (): Promise<void> => producer.send([feed.poison(Date.now())]);
+  return { topic, group, service, feed, send, sendBad };
 }
 
 interface LagRow {
@@ -111,6 +118,20 @@ it("goes on when connections are cut over and over, and over a slow line", async
   } finally {
     broker.proxy.set({ mode: "forward" });
   }
+});
+
+it("never has a topic created by asking for it: not the one that was deleted, not one for dead letters", async () => {
+  const running = await run({}, { createDeadLetterTopic: false });
+  const { service, topic, sendBad } = running;
+  await expectApplied(running);
+  await sendBad();
+  await untilSource(service, ({ observed, reason }) => observed === "holding" && reason?.includes(".dlq") === true);
+  await deleteTopics(broker.admin, [topic]);
+  const { rebuilds } = (await getSource(service)).consumer;
+  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds >= rebuilds + 2);
+  expect((await getSource(service)).recentErrors.some(({ code }) => code === "BROKER_TOPIC_MISSING")).toBe(true);
+  const topics = await withAdmin(broker.admin, (admin) => admin.listTopics());
+  expect(topics.filter((name) => name.startsWith(topic))).toEqual([]);
 });
 
 it("ends in its time and with 0 when it is told to while the broker is away, and goes on after that", async () => {

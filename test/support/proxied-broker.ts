@@ -8,13 +8,16 @@ export interface ProxiedBroker extends RunningBroker {
   readonly proxy: TcpProxy;
 }
 
-/** Starts an Apache Kafka behind a proxy that forwards until it is told otherwise. Needs Java. */
+/**
+ * Starts an Apache Kafka behind a proxy that forwards until it is told otherwise. It creates any topic that a client asks
+ * for, unless the client says no. Needs Java.
+ */
 export async function startProxiedBroker(): Promise<ProxiedBroker> {
   const [port = 0, proxyPort = 0] = await freePorts(2);
   const broker = await startCustomBroker({
     folder: await openFolder(undefined),
     listeners: [{ name: "PROXIED", protocol: "PLAINTEXT", port, advertisedPort: proxyPort }],
-    settings: {},
+    settings: { "auto.create.topics.enable": "true" },
   });
   const proxy = await new TcpProxy(proxyPort, port).open();
   const stop = async (): Promise<void> => {
