@@ -75,7 +75,7 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const running = await run();
   const { service, send } = running;
   const away = await untilSource(service, ({ consumer }) => consumer.rebuilds >= 2);
-  expect(away).toMatchObject({ observed: "failed", consumer: { cause: "broker-unreachable" } });
+  expect(away).toMatchObject({ observed: "backing-off", consumer: { cause: "broker-unreachable" } });
   await expectServing(service);
   expect(await lagRows(service)).toEqual([]);
   await broker.proxy.open();
@@ -84,7 +84,10 @@ it("serves without a broker at start and during an outage, says so, and goes on 
   const { rebuilds } = (await getSource(service)).consumer;
   await broker.proxy.close();
   await send(60);
-  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds > rebuilds + 1);
+  await untilSource(
+    service,
+    ({ observed, consumer }) => observed === "backing-off" && consumer.rebuilds > rebuilds + 1,
+  );
   await expectServing(service);
   const rows = await lagRows(service);
   expect(rows).toHaveLength(2);
@@ -128,7 +131,10 @@ it("never has a topic created by asking for it: not the one that was deleted, no
   await untilSource(service, ({ observed, reason }) => observed === "holding" && reason?.includes(".dlq") === true);
   await deleteTopics(broker.admin, [topic]);
   const { rebuilds } = (await getSource(service)).consumer;
-  await untilSource(service, ({ observed, consumer }) => observed === "failed" && consumer.rebuilds >= rebuilds + 2);
+  await untilSource(
+    service,
+    ({ observed, consumer }) => observed === "backing-off" && consumer.rebuilds >= rebuilds + 2,
+  );
   expect((await getSource(service)).recentErrors.some(({ code }) => code === "BROKER_TOPIC_MISSING")).toBe(true);
   const topics = await withAdmin(broker.admin, (admin) => admin.listTopics());
   expect(topics.filter((name) => name.startsWith(topic))).toEqual([]);

@@ -90,7 +90,7 @@ describe("a topic that is deleted", () => {
     await deleteTopics(brokers, [topic]);
     await untilSource(
       service,
-      ({ observed, recentErrors }) => observed === "failed" && recentErrors[0]?.code === "BROKER_TOPIC_MISSING",
+      ({ observed, recentErrors }) => observed === "backing-off" && recentErrors[0]?.code === "BROKER_TOPIC_MISSING",
     );
     expect((await service.get("/livez")).status).toBe(200);
     expect(await topicExists(topic)).toBe(false);
