@@ -5,8 +5,9 @@ import { checkMessage, checkNumber, isExtensionNumber } from "./proto/check-mess
 import { featuresOfFile, ownFeature, withOwn } from "./proto/features.ts";
 import type { Features } from "./proto/features.ts";
 import { loadProtoFiles } from "./proto/files.ts";
+import type { ProtoFileSet } from "./proto/files.ts";
 import { descriptorInvalid } from "./proto/invalid.ts";
-import type { ProtoEnum, ProtoField, ProtoFile, ProtoMessage } from "./proto/model.ts";
+import type { ProtoEnum, ProtoField, ProtoFile, ProtoMessage, ProtoNode } from "./proto/model.ts";
 import { checkOptions, optionOf } from "./proto/options.ts";
 import { Symbols } from "./proto/symbols.ts";
 import type { ProtoType } from "./proto/symbols.ts";
@@ -20,7 +21,7 @@ import type { EnumSchema, FieldSchema, MessageSchema, Schema, ValueSchema } from
  */
 export function buildSchema(sources: ProtoFiles): Schema {
   const set = loadProtoFiles(sources);
-  const builder = new SchemaBuilder(set.files, new Symbols(set));
+  const builder = new SchemaBuilder(set, new Symbols(set));
   return builder.build();
 }
 
@@ -31,6 +32,9 @@ interface Draft extends MessageSchema {
 }
 
 interface FileContext {
+  readonly package: string;
+  /** Whether the file was given, and is not one that is known anyway. */
+  readonly given: boolean;
   readonly level: string;
   readonly features: Features;
 }
@@ -44,11 +48,14 @@ class SchemaBuilder {
   /** Indexes of each message within its file. */
   readonly #places = new Map<string, { readonly file: string; readonly path: readonly number[] }>();
 
-  constructor(files: ReadonlyMap<string, ProtoFile>, symbols: Symbols) {
+  constructor({ files, given }: ProtoFileSet, symbols: Symbols) {
     this.#files = files;
     this.#symbols = symbols;
     this.#contexts = new Map(
-      [...files.values()].map((file) => [file.path, { level: file.level, features: featuresOfFile(file) }]),
+      [...files.values()].map((file) => [
+        file.path,
+        { package: file.package, given: given.has(file.path), level: file.level, features: featuresOfFile(file) },
+      ]),
     );
   }
 
@@ -58,8 +65,10 @@ class SchemaBuilder {
       this.#place(file.messages, []);
     }
     for (const found of this.#symbols.enums()) this.#addEnum(found);
-    for (const { fullName } of this.#symbols.messages()) {
-      this.#drafts.set(fullName, { fullName, fields: [], byNumber: new Map() });
+    for (const { file, fullName, reservedNumbers: numbers, reservedNames: names } of this.#symbols.messages()) {
+      const reserved = { numbers, names };
+      const { package: declared } = this.#context(file);
+      this.#drafts.set(fullName, { fullName, package: declared, fields: [], byNumber: new Map(), reserved });
     }
     for (const message of this.#symbols.messages()) this.#addMessage(message);
     for (const { extensions } of this.#files.values()) this.#addExtensions(extensions);
@@ -72,12 +81,24 @@ class SchemaBuilder {
     const places = this.#places;
     return {
       message: (fullName) => this.#drafts.get(fullName),
+      messages: this.#given(this.#symbols.messages(), this.#drafts),
+      enums: this.#given(this.#symbols.enums(), this.#enums),
       indexPath: (fullName) => places.get(fullName)?.path ?? [],
       hasIndexPath: (fullName, path) => {
         const file = places.get(fullName)?.file;
         return [...places.values()].some((place) => place.file === file && place.path.join(",") === path.join(","));
       },
     };
+  }
+
+  #given<Compiled>(
+    declared: Iterable<Pick<ProtoNode, "file" | "fullName">>,
+    compiled: ReadonlyMap<string, Compiled>,
+  ): Compiled[] {
+    return [...declared].flatMap(({ file, fullName }) => {
+      const found = compiled.get(fullName);
+      return found !== undefined && this.#context(file).given ? [found] : [];
+    });
   }
 
   #context(file: string): FileContext {
@@ -126,6 +147,7 @@ class SchemaBuilder {
       numbers: new Map(source.values.map(({ name, number }) => [name, number])),
       first: source.values[0]?.number ?? 0,
       closed: isClosed(source, features),
+      reserved: { numbers: source.reservedNumbers, names: source.reservedNames },
     });
   }
 

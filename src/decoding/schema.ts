@@ -69,6 +69,14 @@ export interface EnumSchema {
   readonly first: number;
   /** Closed enums (proto2): a number that is not declared is an unknown field. */
   readonly closed: boolean;
+  readonly reserved: Reserved;
+}
+
+/** What must not be used any more. */
+export interface Reserved {
+  /** Ranges from the first to the last number, both included. */
+  readonly numbers: readonly (readonly [first: number, last: number])[];
+  readonly names: readonly string[];
 }
 
 /** What a field's value is. */
@@ -100,12 +108,19 @@ export interface MessageSchema {
   /** By ascending number. */
   readonly fields: readonly FieldSchema[];
   readonly byNumber: ReadonlyMap<number, FieldSchema>;
+  /** Of the file that declares it. */
+  readonly package: string;
+  readonly reserved: Reserved;
 }
 
 /** A compiled set of files. */
 export interface Schema {
   /** Finds a message by full name, without a leading dot. */
   message(fullName: string): MessageSchema | undefined;
+  /** Messages of the given files, without those that are known anyway; in no particular order. */
+  readonly messages: readonly MessageSchema[];
+  /** Enums of the given files, likewise. */
+  readonly enums: readonly EnumSchema[];
   /**
    * Where the message is within the file that declares it: index among the top-level messages, then among the nested
    * ones, and so on, in order of declaration. Map entries and groups are not counted.

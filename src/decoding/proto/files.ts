@@ -8,6 +8,8 @@ import { parseProtoFile } from "./parse-file.ts";
 export interface ProtoFileSet {
   /** By import path: a file after all that it imports. */
   readonly files: ReadonlyMap<string, ProtoFile>;
+  /** Paths of what was given, without what is known anyway. */
+  readonly given: ReadonlySet<string>;
   /** Paths of the files whose types a file may use: its own, its imports and what these import publicly. */
   readonly visible: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -23,7 +25,7 @@ export function loadProtoFiles(sources: ProtoFiles): ProtoFileSet {
   for (const path of paths) loader.load(path, undefined);
   const { files } = loader;
   const visible = new Map([...files.values()].map((file) => [file.path, visibleTo(file, files)]));
-  return { files, visible };
+  return { files, given: new Set(paths.filter((path) => !WELL_KNOWN_FILES.has(path))), visible };
 }
 
 class Loader {
