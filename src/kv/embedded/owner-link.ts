@@ -43,7 +43,6 @@ export class OwnerLink {
   #incarnation = "";
   #mark: StoreMark | undefined;
   #wentBack = false;
-  #lives = 0;
   #closed = false;
   #progress: MergeProgress | undefined;
   #compared: OwnerComparison | undefined;
@@ -75,11 +74,6 @@ export class OwnerLink {
   }
 
   /** Which of its processes runs: what one of them was told, the next one may lack. */
-  get life(): number {
-    return this.#lives;
-  }
-
-  /** Number of its process: what was begun with an earlier one is over. */
   get life(): number {
     return this.#lives;
   }
@@ -208,7 +202,6 @@ export class OwnerLink {
   #start(): void {
     const { setup, spawn } = this.#options;
     this.#process?.kill();
-    this.#lives += 1;
     try {
       const process = spawn(setup, {
         message: (message, body) => {
