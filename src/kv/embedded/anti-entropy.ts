@@ -14,6 +14,8 @@ export interface AntiEntropyOptions {
   readonly soonMs: number;
   /** One walk at a time. */
   readonly alone: (task: () => Promise<void>) => Promise<void>;
+  /** Whether an owner waits to merge: it goes first, and the round begins again after it. */
+  readonly mustYield: () => boolean;
 }
 
 /**
@@ -44,16 +46,23 @@ export class AntiEntropy {
     this.#cancel?.();
   }
 
-  /** One round, now. An owner that goes down ends it. */
+  /** One round, now. An owner that goes down ends it, and so does one that waits to merge. */
   async round(): Promise<void> {
-    const { alone, pace, logger, clock } = this.#options;
+    const { alone, pace, logger, clock, mustYield } = this.#options;
     this.#running = true;
     try {
       await alone(async () => {
         const links = this.#group.up();
         if (links.length < 2) return;
-        const { cells, missed } = await walk(links, pace, () => !this.#closed && links.every((link) => link.up));
-        if (this.#closed) return;
+        let whole = true;
+        const { cells, missed } = await walk(links, pace, () => {
+          whole = !this.#closed && links.every((link) => link.up) && !mustYield();
+          return whole;
+        });
+        if (!whole) {
+          this.#again = true;
+          return;
+        }
         const at = clock.now();
         for (const link of links) link.compared({ at, missed: missed.get(link.owner) ?? 0 });
         const found = [...missed].filter(([, count]) => count > 0);

@@ -46,11 +46,16 @@ export class DeploymentState {
     return others.filter((_, index) => told[index]).map((link) => link.owner);
   }
 
-  /** Brings the identity of an owner that is about to serve up to date. @throws OwnerDown */
-  async refresh(link: OwnerLink, found: Identity): Promise<Identity> {
-    const identity = this.identityOf(link.owner, "formed");
-    const known = found.phase === "formed" && found.membership.generation === identity.membership.generation;
-    if (!known) await link.identify(identity);
+  /**
+   * Makes the directory of an owner that is about to count say so, in the present membership: `found` is what it says. Not
+   * being up, the owner is not told of a change that comes meanwhile, hence again. @throws OwnerDown
+   */
+  async form(link: OwnerLink, found: Identity): Promise<Identity> {
+    let identity = found;
+    while (identity.phase !== "formed" || identity.membership.generation !== this.#deployment.membership.generation) {
+      identity = this.identityOf(link.owner, "formed");
+      await link.identify(identity);
+    }
     return identity;
   }
 

@@ -7,7 +7,7 @@ import type { TakenDirectories } from "./directories.ts";
 import { type Deployment, type Found, judgeReturn } from "./formation.ts";
 import { look } from "./forming.ts";
 import type { Identity } from "./identity.ts";
-import { type MergeSurroundings, mergeUntilItCounts } from "./merging.ts";
+import { type MergeSurroundings, beginMerging, mergeUntilItCounts } from "./merging.ts";
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
@@ -46,12 +46,14 @@ export class Healer {
   readonly #antiEntropy: AntiEntropy;
   readonly #walks = new SerialByName();
   readonly #attempts = new Map<OwnerLink, number>();
-  readonly #crashes = new Map<OwnerLink, number>();
+  readonly #crashes = new Map<OwnerLink, { readonly count: number; readonly life: number }>();
   readonly #scheduled = new Map<OwnerLink, () => void>();
   readonly #busyWith = new Set<OwnerLink>();
   /** Owners for which an operator gave up what only lost owners held. */
   readonly #lossAccepted = new Set<OwnerLink>();
   #changed: (() => void)[] = [];
+  /** Merges that wait for their turn to walk, or have it. */
+  #merges = 0;
   #closing = false;
 
   constructor(group: OwnerGroup, deployment: Deployment, options: HealerOptions) {
@@ -66,6 +68,7 @@ export class Healer {
       everyMs: options.compareEveryMs,
       soonMs: options.compareSoonMs,
       alone: (task) => this.#walks.run("walk", task),
+      mustYield: () => this.#merges > 0,
     });
   }
 
@@ -111,15 +114,12 @@ export class Healer {
       throw refused(`a new owner ${owner} takes what both others hold, and ${peers.length} of them are up`);
     }
     if (acceptLoss) this.#lossAccepted.add(link);
-    this.#busyWith.add(link);
     try {
-      await this.#renew(link);
+      await this.#occupied(link, () => this.#renew(link));
     } catch (error) {
+      this.#lossAccepted.delete(link);
       if (error instanceof StreamsError) throw error;
       throw refused(error instanceof Error ? error.message : String(error));
-    } finally {
-      this.#busyWith.delete(link);
-      if (!link.receives) this.#later(link);
     }
   }
 
@@ -152,31 +152,36 @@ export class Healer {
       if (verdict.verdict === "refuse") throw refused(verdict.reason.text);
     }
     link.takeDown({ code: "OWNER_EMPTY", text: "it is being repaired" });
-    setStoreAside(link.directory);
     const told = await this.#deployment.voidIncarnation(link.owner);
     if (told.length < this.#peersNeeded(link)) throw refused("an owner went down meanwhile");
-    await this.#unlessDown(link, async () => {
-      await link.open();
-      await link.identify(this.#deployment.identityOf(link.owner, "merging"));
-    });
-    if (!link.running) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
-    this.#inBackground(this.#merge(link));
+    // Not before: until the others know, what it holds may be what W counts on.
+    setStoreAside(link.directory);
+    await this.#unlessDown(link, () => link.open());
+    if (link.running) await this.#beginMerging(link);
+    if (!link.receives) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
   }
 
-  /** Notes a crash; says whether it was one too many for the data to be whole, and takes it down for that. */
+  /** Notes a crash, once; says whether it was one too many for the data to be whole, and takes it down for that. */
   #isDamaged(link: OwnerLink): boolean {
     const text = link.reason?.text ?? "";
     if (!/SIGBUS|SIGSEGV|SIGABRT|SIGILL/.test(text)) return false;
-    const crashes = (this.#crashes.get(link) ?? 0) + 1;
-    this.#crashes.set(link, crashes);
-    if (crashes < CRASHES_MAX) return false;
-    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended ${crashes} times, at last: ${text}` });
+    const { life } = link;
+    const before = this.#crashes.get(link);
+    if (before?.life === life) return false;
+    const count = (before?.count ?? 0) + 1;
+    this.#crashes.set(link, { count, life });
+    if (count < CRASHES_MAX) return false;
+    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended ${count} times, at last: ${text}` });
     return true;
   }
 
-  #later(link: OwnerLink): void {
+  #isFinal(link: OwnerLink): boolean {
     const code = link.reason?.code;
-    if (this.#closing || this.#scheduled.has(link) || (code !== undefined && FINAL.has(code))) return;
+    return code !== undefined && FINAL.has(code);
+  }
+
+  #later(link: OwnerLink): void {
+    if (this.#closing || this.#scheduled.has(link) || this.#isFinal(link)) return;
     const { clock, retryInitialMs, retryMaxMs } = this.#options;
     const attempt = this.#attempts.get(link) ?? 0;
     this.#attempts.set(link, attempt + 1);
@@ -189,16 +194,23 @@ export class Healer {
   }
 
   async #attempt(link: OwnerLink): Promise<void> {
-    if (this.#closing || link.receives || this.#busyWith.has(link)) return;
-    this.#busyWith.add(link);
-    try {
+    if (this.#closing || link.receives || this.#busyWith.has(link) || this.#isFinal(link)) return;
+    await this.#occupied(link, async () => {
       const away = await this.#options.directories.retake(link.owner, false);
       if (away === undefined) await this.#comeBack(link, await look(link));
       else link.takeDown(away);
+    });
+  }
+
+  /** One task at a time for an owner; it is looked at again afterwards when it is still not back. */
+  async #occupied(link: OwnerLink, task: () => Promise<void>): Promise<void> {
+    this.#busyWith.add(link);
+    try {
+      await task();
     } finally {
       this.#busyWith.delete(link);
+      if (!link.receives) this.#later(link);
     }
-    if (!link.receives) this.#later(link);
   }
 
   async #comeBack(link: OwnerLink, found: Found): Promise<void> {
@@ -206,10 +218,11 @@ export class Healer {
     switch (verdict.verdict) {
       case "serve":
       case "complete":
-        await this.#unlessDown(link, () => this.#serve(link, verdict.identity));
+        if (link.wentBack) await this.#goBack(link);
+        else await this.#unlessDown(link, () => this.#serve(link, verdict.identity));
         return;
       case "merge":
-        this.#inBackground(this.#merge(link));
+        await this.#beginMerging(link);
         return;
       case "lost":
         link.markLost(verdict.reason);
@@ -218,32 +231,59 @@ export class Healer {
         link.takeDown(verdict.reason);
         return;
       case "unreadable":
+        if (link.reason?.code === "OWNER_CRASHED") this.#isDamaged(link);
     }
   }
 
   async #serve(link: OwnerLink, found: Identity): Promise<void> {
-    const identity = await this.#deployment.refresh(link, found);
+    const identity = await this.#deployment.form(link, found);
     link.serve(identity);
     this.#settleAfter(link);
   }
 
+  /** What is there is older than what it acknowledged: a copy that was put in its place, or a lost page. */
+  async #goBack(link: OwnerLink): Promise<void> {
+    this.#options.logger.error({ owner: link.owner }, "KV owner came back older than it was: it merges the others");
+    await this.#deployment.voidIncarnation(link.owner);
+    if (link.running) await this.#beginMerging(link);
+  }
+
+  async #beginMerging(link: OwnerLink): Promise<void> {
+    await this.#unlessDown(link, () => beginMerging(link, this.#deployment.identityOf(link.owner, "merging")));
+    if (link.state === "merging") this.#inBackground(this.#merge(link));
+  }
+
   async #merge(link: OwnerLink): Promise<void> {
+    const { life } = link;
+    try {
+      await this.#unlessDown(link, () => this.#mergeUntilItCounts(link));
+    } catch (error) {
+      // Nobody would go on with it.
+      if (link.life === life) link.takeDown({ code: "OWNER_FAILED", text: String(error) });
+      throw error;
+    }
+    if (!link.up || link.life !== life) return;
+    this.#lossAccepted.delete(link);
+    this.#settleAfter(link);
+    discardSetAside(link.directory);
+  }
+
+  async #mergeUntilItCounts(link: OwnerLink): Promise<void> {
     const { clock, busy, logger, mergeBytesPerSecond } = this.#options;
     const surroundings: MergeSurroundings = {
       deployment: this.#deployment,
       pace: { clock, busy, bytesPerSecond: mergeBytesPerSecond },
       logger,
-      alone: (task) => this.#walks.run("walk", task),
+      alone: async (task) => {
+        this.#merges += 1;
+        await this.#walks.run("walk", task).finally(() => (this.#merges -= 1));
+      },
       nextChange: () => new Promise((resolve) => this.#changed.push(resolve)),
       others: this.#others(link),
       peersNeeded: () => this.#peersNeeded(link),
       closing: () => this.#closing,
     };
-    await this.#unlessDown(link, () => mergeUntilItCounts(link, surroundings));
-    if (!link.up) return;
-    this.#lossAccepted.delete(link);
-    discardSetAside(link.directory);
-    this.#settleAfter(link);
+    await mergeUntilItCounts(link, surroundings);
   }
 
   /** Forgets the failures of an owner that stays up for long enough. */
@@ -261,7 +301,7 @@ export class Healer {
     return this.#group.links.filter((other) => other !== link);
   }
 
-  async #unlessDown(link: OwnerLink, task: () => Promise<void>): Promise<void> {
+  async #unlessDown(link: OwnerLink, task: () => Promise<unknown>): Promise<void> {
     try {
       await task();
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Logger } from "../../ports/logger.ts";
 import type { DeploymentState } from "./deployment.ts";
+import type { Identity } from "./identity.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import { type Pace, walk } from "./walk.ts";
@@ -32,15 +33,17 @@ const PASSES_MAX = 4;
  *    every write since 1 reached it as well. If something was, there is one more pass.
  * 4. `formed` is flushed, and it counts.
  *
- * An interruption begins again at 2. With `peersNeeded` below both, an operator has accepted what only lost owners held.
+ * An interruption by another owner begins again at 2; after its own end, its next process begins at 1. With `peersNeeded`
+ * below both, an operator has accepted what only lost owners held: another one that merges, too, then gives what it has.
  */
 export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSurroundings): Promise<void> {
-  const { deployment, nextChange, closing, alone, logger, others, peersNeeded } = surroundings;
-  const identity = deployment.identityOf(link.owner, "merging");
-  await link.identify(identity);
-  link.beginMerging(identity);
-  while (link.state === "merging" && !closing()) {
-    const peers = others.filter((peer) => peer.up);
+  const { nextChange, closing, alone, logger, others, peersNeeded } = surroundings;
+  // Of one life only: a process that died and came back between two spans has missed what was written meanwhile.
+  const { life } = link;
+  const goesOn = (): boolean => !closing() && link.state === "merging" && link.life === life;
+  while (goesOn()) {
+    const lossAccepted = peersNeeded() < others.length;
+    const peers = others.filter((peer) => peer.up || (lossAccepted && peer.receives));
     if (peers.length < peersNeeded()) {
       link.progress({ phase: "waiting", cells: 0, bytes: 0, expectedBytes: 0 });
       await nextChange();
@@ -48,7 +51,9 @@ export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSur
     }
     await alone(async () => {
       try {
-        await merge(link, peers, surroundings);
+        const lives = peers.map((peer) => peer.life);
+        const alike = (): boolean => peers.every((peer, index) => peer.receives && peer.life === lives[index]);
+        await merge(link, peers, { ...surroundings, goesOn: () => goesOn() && alike() });
       } catch (error) {
         if (!(error instanceof OwnerDown)) throw error;
         logger.warn({ owner: link.owner, detail: error.message }, "merging was interrupted and begins again");
@@ -57,11 +62,18 @@ export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSur
   }
 }
 
-async function merge(link: OwnerLink, peers: readonly OwnerLink[], surroundings: MergeSurroundings): Promise<void> {
-  const { pace, logger, closing, deployment } = surroundings;
-  // Of one life only: a process that died and came back between two spans has missed what was written meanwhile.
-  const { life } = link;
-  const goesOn = (): boolean => !closing() && link.state === "merging" && link.life === life;
+/** Step 1. @throws OwnerDown */
+export async function beginMerging(link: OwnerLink, identity: Identity): Promise<void> {
+  await link.identify(identity);
+  link.beginMerging(identity);
+}
+
+async function merge(
+  link: OwnerLink,
+  peers: readonly OwnerLink[],
+  surroundings: MergeSurroundings & { readonly goesOn: () => boolean },
+): Promise<void> {
+  const { pace, logger, deployment, goesOn } = surroundings;
   const expectedBytes = Math.max(...peers.map((peer) => peer.storedBytes));
   for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
     const phase = pass === 1 ? "copy" : "check";
@@ -69,12 +81,11 @@ async function merge(link: OwnerLink, peers: readonly OwnerLink[], surroundings:
       link.progress({ phase, cells, bytes, expectedBytes });
       return goesOn();
     });
-    if (!goesOn()) throw new OwnerDown("the owner or the plane ended");
+    if (!goesOn()) throw new OwnerDown("an owner changed, or the plane is closing");
     const missed = totals.missed.get(link.owner) ?? 0;
     logger.info({ owner: link.owner, phase, cells: totals.cells, missed }, "a new incarnation was compared");
     if (pass === 1 || missed > 0) continue;
-    const formed = deployment.identityOf(link.owner, "formed");
-    await link.identify(formed);
+    const formed = await deployment.form(link, deployment.identityOf(link.owner, "merging"));
     if (goesOn()) link.serve(formed);
     return;
   }

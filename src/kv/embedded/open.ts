@@ -138,10 +138,14 @@ function formLater(links: readonly OwnerLink[], formers: Formers): void {
       if (reason !== undefined) refused.set(owner, reason);
     }
     const deployment = await formDeployment(links, refused);
+    if (plane.closing) return;
     if (deployment === undefined) formLater(links, formers);
     else beginHealing(deployment);
   };
   clock.after(limits.retryMaxMs, () => {
-    form().catch((error: unknown) => logger.error({ detail: String(error) }, "looking at the owners again failed"));
+    form().catch((error: unknown) => {
+      logger.error({ detail: String(error) }, "looking at the owners again failed");
+      formLater(links, formers);
+    });
   });
 }

@@ -9,7 +9,7 @@ export interface Pace {
   readonly clock: Clock;
   /** Bytes of one owner that are compared in a second, at most. */
   readonly bytesPerSecond: number;
-  /** Whether writes wait for the owners: the walk then stands still. */
+  /** Whether writes wait for the owners: the walk then stands still, for half a second at most. */
   readonly busy: () => boolean;
 }
 
@@ -20,8 +20,9 @@ export interface WalkTotals {
   readonly missed: ReadonlyMap<OwnerName, number>;
 }
 
-/** How often a walk that stands still looks again. */
+/** How often a walk that stands still looks again, and how many times: a plane that is never idle heals, too. */
 const BUSY_MS = 50;
+const BUSY_LOOKS_MAX = 10;
 
 /**
  * Reconciles everything that `links` hold, from the first key to the last. `step` is called after each span with the
@@ -48,7 +49,7 @@ export async function walk(
 
 async function rest(pace: Pace, bytes: number): Promise<void> {
   await pause(pace.clock, (bytes / pace.bytesPerSecond) * 1_000);
-  while (pace.busy()) await pause(pace.clock, BUSY_MS);
+  for (let looks = 0; looks < BUSY_LOOKS_MAX && pace.busy(); looks += 1) await pause(pace.clock, BUSY_MS);
 }
 
 function pause(clock: Clock, delayMs: number): Promise<void> {
