@@ -26,7 +26,7 @@ export interface OperatorState {
 }
 
 /** The source that a call is about, and that it has the partition. @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */
-export function serviceOf(fleet: Fleet, { source, partition }: Target): SourceService {
+export function serviceOf(fleet: Pick<Fleet, "service">, { source, partition }: Target): SourceService {
   const service = fleet.service(source);
   if (partition !== undefined && !service.partitions.includes(partition)) {
     const { topic } = service.parts.inForce.definition;

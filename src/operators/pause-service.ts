@@ -12,7 +12,7 @@ import { serviceOf } from "./operator-state.ts";
 
 /** What the services for operators are made of. */
 export interface OperatorParts {
-  readonly fleet: Fleet;
+  readonly fleet: Pick<Fleet, "service">;
   readonly control: ControlStore;
   readonly audit: AuditLog;
   readonly clock: Clock;
