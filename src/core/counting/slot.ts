@@ -1,0 +1,71 @@
+import { invariant } from "../invariant.ts";
+import type { Offset } from "../offset.ts";
+import { VisitorSketch } from "./sketch.ts";
+import { type Cursor, putUnsigned, takeUnsigned } from "./varint.ts";
+
+/**
+ * One row's share of one counter: totals of the row up to an offset, never a difference (I9). Written whole as one cell whose
+ * order is the offset + 1, so that the larger offset wins and a zombie's smaller one merges away.
+ *
+ * Equal offset means equal bytes: every number is an integer of any size, and a sketch has one encoding.
+ */
+export interface SlotValues {
+  /** What they mean is the kind's: counts, or sums of scaled scores. */
+  readonly counters: readonly bigint[];
+  /** Distinct visitors, where the counter has them. */
+  readonly visitors: VisitorSketch | undefined;
+}
+
+/** A slot: values that hold every event of the row up to and with `offset`. */
+export interface Slot extends SlotValues {
+  readonly offset: Offset;
+}
+
+const FORMAT = 1;
+const COUNTERS_MAX = 4_096;
+
+/** Encodes a slot as a cell. */
+export function encodeSlot({ offset, counters, visitors }: Slot): {
+  readonly order: number;
+  readonly bytes: Uint8Array;
+} {
+  const bytes = [FORMAT];
+  putUnsigned(bytes, BigInt(counters.length));
+  for (const counter of counters) putUnsigned(bytes, counter);
+  bytes.push(visitors === undefined ? 0 : 1);
+  visitors?.encode(bytes);
+  return { order: offset + 1, bytes: Uint8Array.from(bytes) };
+}
+
+/** Decodes what {@link encodeSlot} wrote. @throws InvariantViolation on anything else */
+export function decodeSlot({ order, bytes }: { readonly order: number; readonly bytes: Uint8Array }): Slot {
+  invariant(bytes[0] === FORMAT && order > 0, "SLOT_BYTES", "foreign slot");
+  const cursor: Cursor = { bytes, at: 1 };
+  const length = Number(takeUnsigned(cursor));
+  invariant(length <= COUNTERS_MAX, "SLOT_BYTES", `${length} counters`);
+  const counters: bigint[] = [];
+  while (counters.length < length) counters.push(takeUnsigned(cursor));
+  const marked = bytes[cursor.at];
+  invariant(marked === 0 || marked === 1, "SLOT_BYTES", "whether there are visitors");
+  cursor.at += 1;
+  const visitors = marked === 1 ? VisitorSketch.decode(cursor) : undefined;
+  invariant(cursor.at === bytes.length, "SLOT_BYTES", "bytes are left over");
+  return { offset: order - 1, counters, visitors };
+}
+
+/**
+ * The sum of slots, which is the counter: of all partitions and listed rows. Slots of different shapes, from revisions that
+ * count differently, may not be summed. @throws InvariantViolation for those
+ */
+export function sumSlots(slots: readonly SlotValues[]): SlotValues {
+  const [first, ...others] = slots;
+  if (first === undefined) return { counters: [], visitors: undefined };
+  let counters = first.counters;
+  const visitors = first.visitors?.clone();
+  for (const slot of others) {
+    invariant(slot.counters.length === counters.length, "SLOT_SHAPE", "slots of different shapes");
+    counters = counters.map((counter, index) => counter + (slot.counters[index] ?? 0n));
+    if (slot.visitors !== undefined) visitors?.union(slot.visitors);
+  }
+  return { counters, visitors };
+}
