@@ -19,6 +19,8 @@ export class Tamper {
   readonly spawned = new Map<string, number>();
   /** Called before a message goes to an owner; "drop" keeps it from there. */
   onSend: (owner: string, message: ToOwner) => unknown = () => undefined;
+  /** Called before an answer reaches the plane; "drop" keeps it from there. */
+  onAnswer: (owner: string, message: FromOwner) => unknown = () => undefined;
 
   constructor(spawn: SpawnOwner) {
     this.spawn = (setup, events) => {
@@ -28,6 +30,7 @@ export class Tamper {
         ended: (cause) => events.ended(cause),
         message: (message, body) => {
           this.#answers.push({ owner, kind: message.kind });
+          if (this.onAnswer(owner, message) === "drop") return;
           this.#pass(owner, () => events.message(message, body));
         },
       });
