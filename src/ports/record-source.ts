@@ -130,9 +130,25 @@ export interface RecordSource {
   identity(): Promise<TopicIdentity>;
   /** The topic's retention and cleanup policy. @throws SourceFault */
   retention(): Promise<TopicRetention>;
+  /**
+   * Reads one stretch of a partition from `from` on, whoever owns it: no group, no live position, a few at once. At most
+   * about `maxBytes`, but always the first batch of records whole. Works from the first moment to {@link stop}.
+   * @throws SourceFault
+   */
+  read(partition: number, from: Offset, maxBytes: number): Promise<RecordRead>;
   /** Leaves the group and closes every connection within `deadlineMs`; commit before this. Never rejects. */
   stop(deadlineMs: number): Promise<void>;
 }
+
+/**
+ * What one read of a partition gave. `records` may be none: then the stretch up to the batch's `next` holds holes or control
+ * records only, and at the end `next` is where it was read. `out-of-range`: the log has no such offset. `fault`: what
+ * begins there cannot be turned into records.
+ */
+export type RecordRead =
+  | { readonly read: "records"; readonly batch: RecordBatch }
+  | { readonly read: "out-of-range" }
+  | { readonly read: "fault"; readonly code: FetchFault["code"]; readonly text: string };
 
 /** How long a topic keeps its records; undefined is without limit. */
 export interface TopicRetention {

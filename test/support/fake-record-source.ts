@@ -2,6 +2,7 @@ import type { Offset } from "../../src/core/offset.ts";
 import {
   type BoundsAnswer,
   type CommitOutcome,
+  type RecordRead,
   type RecordSource,
   type SourceEvents,
   SourceFault,
@@ -116,6 +117,23 @@ export class FakeRecordSource implements RecordSource {
 
   retention(): Promise<TopicRetention> {
     return this.#answer(() => this.#log.retention);
+  }
+
+  /** Reads that were asked for, in order. */
+  readonly reads: { readonly partition: number; readonly from: Offset }[] = [];
+
+  read(partition: number, from: Offset): Promise<RecordRead> {
+    this.reads.push({ partition, from });
+    return this.#answer(() => {
+      const { records, logStart, end } = this.#log.log(partition);
+      if (from < logStart || from > end) return { read: "out-of-range" };
+      const page = records.filter((record) => record.offset >= from).slice(0, this.#batchRecords);
+      const last = page.at(-1);
+      const more = last !== undefined && records.some((record) => record.offset > last.offset);
+      const next = more ? last.offset + 1 : end;
+      const at = { partition, assignmentEpoch: -1, fetchedAt: from, next, end, logStart };
+      return { read: "records", batch: batchOf(page, at) };
+    });
   }
 
   stop(): Promise<void> {

@@ -6,22 +6,12 @@ import {
   type TopicIdentity,
   type TopicRetention,
 } from "../../../src/ports/record-source.ts";
-import { classifyError, topicMissing, toSourceFault } from "../classify-error.ts";
-import { withDeadline } from "../client/deadline.ts";
-import { createClient, createConsumer } from "../client/kafka-client.ts";
+import { classifyError, topicMissing } from "../classify-error.ts";
 import type { ResolvedSource } from "../options.ts";
+import { type ConnectProbe, connectProbe, Questions } from "./questions.ts";
 import { readRetention } from "./retention.ts";
 
 const NO_LEADER = -1;
-
-/** A connection to the cluster, and what shuts it. */
-export interface ProbeConnection {
-  readonly cluster: Cluster;
-  close(): void;
-}
-
-/** Opens a connection. */
-export type ConnectProbe = (source: ResolvedSource) => Promise<ProbeConnection>;
 
 /** The topic's partitions by whether a broker leads them now. */
 interface Partitions {
@@ -36,19 +26,17 @@ interface Partitions {
  */
 export class Probe {
   readonly #source: ResolvedSource;
-  readonly #connect: ConnectProbe;
-  #connected: Promise<ProbeConnection> | undefined;
-  #closed = false;
+  readonly #questions: Questions;
 
   /** @param connect replaced in tests alone. */
   constructor(source: ResolvedSource, connect: ConnectProbe = connectProbe) {
     this.#source = source;
-    this.#connect = connect;
+    this.#questions = new Questions(source, connect);
   }
 
   /** @throws SourceFault */
   async committed(): Promise<ReadonlyMap<number, Offset | undefined>> {
-    return this.#ask("committed offsets", async (cluster) => {
+    return this.#questions.ask("committed offsets", async (cluster) => {
       const { topic, group } = this.#source;
       const { led, leaderless } = await this.#partitions(cluster);
       const coordinator = await cluster.findGroupCoordinator({ groupId: group });
@@ -68,7 +56,7 @@ export class Probe {
 
   /** @throws SourceFault */
   async bounds(): Promise<ReadonlyMap<number, BoundsAnswer>> {
-    return this.#ask("log bounds", async (cluster) => {
+    return this.#questions.ask("log bounds", async (cluster) => {
       const { led, leaderless } = await this.#partitions(cluster);
       const answers = new Map<number, BoundsAnswer>();
       for (const partition of leaderless) {
@@ -81,7 +69,7 @@ export class Probe {
 
   /** @throws SourceFault */
   async offsetsAt(timestampMs: number): Promise<ReadonlyMap<number, Offset>> {
-    return this.#ask("offsets by time", async (cluster) => {
+    return this.#questions.ask("offsets by time", async (cluster) => {
       const { led } = await this.#partitions(cluster);
       const ends = await this.#list(cluster, led, { fromBeginning: false });
       const found = await this.#list(cluster, led, { fromTimestamp: timestampMs });
@@ -91,7 +79,7 @@ export class Probe {
 
   /** @throws SourceFault */
   async identity(): Promise<TopicIdentity> {
-    return this.#ask("topic identity", async (cluster) => {
+    return this.#questions.ask("topic identity", async (cluster) => {
       const { topic } = this.#source;
       const metadata = await (await anyBroker(cluster)).metadata([topic]);
       const clusterId: unknown = Reflect.get(metadata, "clusterId");
@@ -107,12 +95,14 @@ export class Probe {
 
   /** @throws SourceFault */
   async retention(): Promise<TopicRetention> {
-    return this.#ask("retention", async (cluster) => readRetention(await anyBroker(cluster), this.#source.topic));
+    return this.#questions.ask("retention", async (cluster) =>
+      readRetention(await anyBroker(cluster), this.#source.topic),
+    );
   }
 
   /** Makes the group forget a member; one that it does not know is no error. @throws SourceFault */
   async leave(memberId: string): Promise<void> {
-    await this.#ask("leave for a dead member", async (cluster) => {
+    await this.#questions.ask("leave for a dead member", async (cluster) => {
       const groupId = this.#source.group;
       const coordinator = await cluster.findGroupCoordinator({ groupId });
       if (!canLeave(coordinator)) throw new SourceFault("unknown", "kafkajs cannot leave a group");
@@ -126,8 +116,7 @@ export class Probe {
 
   /** Shuts the connection for good. Never rejects. */
   close(): void {
-    this.#closed = true;
-    this.#discard();
+    this.#questions.close();
   }
 
   async #boundsOf(cluster: Cluster, led: readonly number[], answers: Map<number, BoundsAnswer>): Promise<void> {
@@ -169,45 +158,6 @@ export class Probe {
     const led = metadata.filter((entry) => entry.leader !== NO_LEADER);
     const leaderless = metadata.filter((entry) => entry.leader === NO_LEADER);
     return { led: led.map((entry) => entry.partitionId), leaderless: leaderless.map((entry) => entry.partitionId) };
-  }
-
-  async #ask<T>(what: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new SourceFault("unknown", "the source is stopped");
-    const { clock, timings } = this.#source;
-    const connected = (this.#connected ??= this.#connect(this.#source));
-    const answer = connected.then(async ({ cluster }) => work(cluster));
-    try {
-      return await withDeadline(clock, timings.adminMs, what, answer);
-    } catch (error) {
-      if (this.#connected === connected) this.#discard();
-      throw toSourceFault(error, this.#source.topic);
-    }
-  }
-
-  #discard(): void {
-    const connected = this.#connected;
-    this.#connected = undefined;
-    connected?.then(
-      (connection) => connection.close(),
-      () => undefined,
-    );
-  }
-}
-
-async function connectProbe(source: ResolvedSource): Promise<ProbeConnection> {
-  const { timings, group, topic } = source;
-  const { connectMs, requestMs } = timings;
-  const { kafka, gate } = createClient(source, { connectMs, requestMs, stallMs: requestMs + 5_000 });
-  // Never run: it only carries a cluster that reads committed data, with the topic in its metadata.
-  const { cluster } = createConsumer(kafka, { groupId: group, metadataMaxAge: timings.metadataMaxAgeMs });
-  try {
-    await cluster.connect();
-    await cluster.addMultipleTargetTopics([topic]);
-    // The gate ends it: a disconnect of kafkajs' could wait for answers that never come.
-    return { cluster, close: () => gate.close() };
-  } catch (error) {
-    gate.close();
-    throw error;
   }
 }
 

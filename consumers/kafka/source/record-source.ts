@@ -3,6 +3,7 @@ import { Repeats } from "../../../src/core/repeats.ts";
 import type {
   BoundsAnswer,
   CommitOutcome,
+  RecordRead,
   RecordSource,
   SourceEvents,
   TopicIdentity,
@@ -14,6 +15,7 @@ import { AssignmentEpoch } from "./assignment.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { commitWatermarks } from "./commit.ts";
 import { Probe } from "./probe.ts";
+import { RecordReader } from "./record-reader.ts";
 import { Supervisor, type SupervisorHost } from "./supervisor.ts";
 
 /** How long a partition that the broker could not read is left alone. */
@@ -23,6 +25,7 @@ const PARTITION_ERROR_MS = 1_000;
 export class KafkaRecordSource implements RecordSource {
   readonly #source: ResolvedSource;
   readonly #probe: Probe;
+  readonly #reader: RecordReader;
   readonly #supervisor: Supervisor;
   readonly #repeats: Repeats;
   readonly #commitWatch: CommitWatch;
@@ -33,6 +36,7 @@ export class KafkaRecordSource implements RecordSource {
   constructor(source: ResolvedSource) {
     this.#source = source;
     this.#probe = new Probe(source);
+    this.#reader = new RecordReader(source);
     this.#repeats = new Repeats();
     this.#commitWatch = new CommitWatch(source.clock, source.timings.sessionTimeoutMs);
     this.#supervisor = new Supervisor(source, this.#host());
@@ -85,10 +89,15 @@ export class KafkaRecordSource implements RecordSource {
     return this.#probe.retention();
   }
 
+  async read(partition: number, from: Offset, maxBytes: number): Promise<RecordRead> {
+    return this.#reader.read(partition, from, maxBytes);
+  }
+
   async stop(deadlineMs: number): Promise<void> {
     this.#revoke();
     await this.#supervisor.stop(deadlineMs);
     this.#probe.close();
+    this.#reader.close();
   }
 
   #under(epoch: number): AssignmentEpoch | undefined {
