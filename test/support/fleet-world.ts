@@ -83,6 +83,7 @@ export class FleetWorld {
   logger: Logger = silent;
   backoff = { initialMs: 100, maxMs: 1_000 };
   disputesMax = 15;
+  batchRecords = 3;
   breaker = { run: 100, sharePercent: 100, window: 1_000 };
   /** What each new process compiles stored revisions with. */
   compiler: DecoderCompiler = stubCompiler;
@@ -104,7 +105,7 @@ export class FleetWorld {
   /** Starts a process. `change`: what its configuration says differently; put in force like `apply` does. */
   async start(change: Partial<SourceDefinition> = {}): Promise<void> {
     const inForce = await this.#inForce(change);
-    this.source = new FakeRecordSource(this.log);
+    this.source = new FakeRecordSource(this.log, this.batchRecords);
     this.prepare(this.source);
     const survey = new SourceSurvey("articles", this.plane, this.clock);
     await survey.refresh(new Set());
