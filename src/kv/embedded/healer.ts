@@ -1,7 +1,7 @@
 import { StreamsError } from "../../errors.ts";
-import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { AntiEntropy } from "./anti-entropy.ts";
+import { Crashes } from "./crashes.ts";
 import { DeploymentState } from "./deployment.ts";
 import type { TakenDirectories } from "./directories.ts";
 import { type Deployment, type Found, judgeReturn } from "./formation.ts";
@@ -12,16 +12,13 @@ import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import type { OwnerReasonCode } from "./protocol.ts";
+import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
 import { discardSetAside, setStoreAside } from "./store-aside.ts";
 
-export interface HealerOptions {
-  readonly clock: Clock;
+export interface HealerOptions extends RetriesOptions {
   readonly logger: Logger;
   readonly directories: TakenDirectories;
-  /** How long after going down an owner is looked at again: at first, and at most. */
-  readonly retryInitialMs: number;
-  readonly retryMaxMs: number;
   /** Bytes per second of comparing: to merge a new incarnation, and continuously. */
   readonly mergeBytesPerSecond: number;
   readonly compareBytesPerSecond: number;
@@ -35,8 +32,6 @@ export interface HealerOptions {
 const VOIDING: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_IO", "OWNER_CORRUPT"]);
 /** After these, an owner does not come back by itself. */
 const FINAL: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_CORRUPT"]);
-/** Ends by a signal of the memory or the disk, one after the other, after which the data is taken for damaged. */
-const CRASHES_MAX = 3;
 
 /** Brings owners back that are not up, and keeps those that are alike. */
 export class Healer {
@@ -45,9 +40,8 @@ export class Healer {
   readonly #deployment: DeploymentState;
   readonly #antiEntropy: AntiEntropy;
   readonly #walks = new SerialByName();
-  readonly #attempts = new Map<OwnerLink, number>();
-  readonly #crashes = new Map<OwnerLink, { readonly count: number; readonly life: number }>();
-  readonly #scheduled = new Map<OwnerLink, () => void>();
+  readonly #crashes = new Crashes();
+  readonly #retries: Retries;
   readonly #busyWith = new Set<OwnerLink>();
   /** Owners for which an operator gave up what only lost owners held. */
   readonly #lossAccepted = new Set<OwnerLink>();
@@ -61,6 +55,7 @@ export class Healer {
     this.#group = group;
     this.#options = options;
     this.#deployment = new DeploymentState(group.links, deployment);
+    this.#retries = new Retries(options);
     this.#antiEntropy = new AntiEntropy(group, {
       clock,
       logger,
@@ -127,7 +122,7 @@ export class Healer {
   close(): void {
     this.#closing = true;
     this.#antiEntropy.close();
-    for (const cancel of this.#scheduled.values()) cancel();
+    for (const link of this.#group.links) this.#retries.cancel(link);
     for (const settle of this.#changed.splice(0)) settle();
   }
 
@@ -142,8 +137,7 @@ export class Healer {
 
   async #renew(link: OwnerLink): Promise<void> {
     const { directories } = this.#options;
-    this.#scheduled.get(link)?.();
-    this.#scheduled.delete(link);
+    this.#retries.cancel(link);
     const away = await directories.retake(link.owner, true);
     if (away !== undefined) throw refused(away.text);
     const found = await look(link);
@@ -161,17 +155,10 @@ export class Healer {
     if (!link.receives) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
   }
 
-  /** Notes a crash, once; says whether it was one too many for the data to be whole, and takes it down for that. */
+  /** An end of its process: whether it was one too many, for which it is then taken down. */
   #isDamaged(link: OwnerLink): boolean {
-    const text = link.reason?.text ?? "";
-    if (!/SIGBUS|SIGSEGV|SIGABRT|SIGILL/.test(text)) return false;
-    const { life } = link;
-    const before = this.#crashes.get(link);
-    if (before?.life === life) return false;
-    const count = (before?.count ?? 0) + 1;
-    this.#crashes.set(link, { count, life });
-    if (count < CRASHES_MAX) return false;
-    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended ${count} times, at last: ${text}` });
+    if (!this.#crashes.tooMany(link)) return false;
+    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended again and again: ${link.reason?.text ?? ""}` });
     return true;
   }
 
@@ -181,16 +168,8 @@ export class Healer {
   }
 
   #later(link: OwnerLink): void {
-    if (this.#closing || this.#scheduled.has(link) || this.#isFinal(link)) return;
-    const { clock, retryInitialMs, retryMaxMs } = this.#options;
-    const attempt = this.#attempts.get(link) ?? 0;
-    this.#attempts.set(link, attempt + 1);
-    const delayMs = Math.min(retryMaxMs, retryInitialMs * 2 ** attempt);
-    const cancel = clock.after(delayMs, () => {
-      this.#scheduled.delete(link);
-      this.#inBackground(this.#attempt(link));
-    });
-    this.#scheduled.set(link, cancel);
+    if (this.#closing || this.#isFinal(link)) return;
+    this.#retries.later(link, () => this.#inBackground(this.#attempt(link)));
   }
 
   async #attempt(link: OwnerLink): Promise<void> {
@@ -238,7 +217,7 @@ export class Healer {
   async #serve(link: OwnerLink, found: Identity): Promise<void> {
     const identity = await this.#deployment.form(link, found);
     link.serve(identity);
-    this.#settleAfter(link);
+    this.#retries.settle(link, () => this.#crashes.forget(link));
   }
 
   /** What is there is older than what it acknowledged: a copy that was put in its place, or a lost page. */
@@ -264,7 +243,7 @@ export class Healer {
     }
     if (!link.up || link.life !== life) return;
     this.#lossAccepted.delete(link);
-    this.#settleAfter(link);
+    this.#retries.settle(link, () => this.#crashes.forget(link));
     discardSetAside(link.directory);
   }
 
@@ -284,17 +263,6 @@ export class Healer {
       closing: () => this.#closing,
     };
     await mergeUntilItCounts(link, surroundings);
-  }
-
-  /** Forgets the failures of an owner that stays up for long enough. */
-  #settleAfter(link: OwnerLink): void {
-    const { clock, retryMaxMs } = this.#options;
-    const { since } = link.status();
-    clock.after(retryMaxMs, () => {
-      if (!link.up || link.status().since !== since) return;
-      this.#attempts.delete(link);
-      this.#crashes.delete(link);
-    });
   }
 
   #others(link: OwnerLink): readonly OwnerLink[] {

@@ -42,6 +42,8 @@ export class OwnerLink {
   #lives = 0;
   #incarnation = "";
   #mark: StoreMark | undefined;
+  /** Number of the last transaction that counts on being there when the store is opened again. */
+  #flushed = 0;
   #wentBack = false;
   #closed = false;
   #progress: MergeProgress | undefined;
@@ -138,6 +140,7 @@ export class OwnerLink {
     if (this.#process === undefined || this.up) return;
     this.#incarnation = identity.membership.incarnations[this.owner];
     this.#progress = undefined;
+    this.#flushed = this.#mark?.transaction ?? 0;
     this.#become({ state: "up" });
   }
 
@@ -232,30 +235,19 @@ export class OwnerLink {
 
   #receive(message: FromOwner, body: Buffer): void {
     this.#endWatch();
-    switch (message.kind) {
-      case "failed":
-        this.takeDown(message.reason);
-        return;
-      case "committed":
-        this.#mark = message;
-        this.#pending.flushed(message.through);
-        this.#options.onChange(this, "backlog");
-        break;
-      case "opened":
-        this.#wentBack = this.#mark !== undefined && message.transaction < this.#mark.transaction;
-        this.#mark = message;
-        this.#pending.answered(UNNAMED, message, body);
-        break;
-      case "closed":
-        this.#pending.answered(UNNAMED, message, body);
-        break;
-      case "absorbed":
-      case "identified":
-        this.#mark = message;
-        this.#pending.answered(message.id, message, body);
-        break;
-      default:
-        this.#pending.answered(message.id, message, body);
+    if (message.kind === "failed") return this.takeDown(message.reason);
+    if (message.kind === "opened") {
+      this.#wentBack = message.transaction < this.#flushed;
+      this.#mark = message;
+    } else if ("transaction" in message) {
+      this.#mark = message;
+      this.#flushed = message.transaction;
+    }
+    if (message.kind === "committed") {
+      this.#pending.flushed(message.through);
+      this.#options.onChange(this, "backlog");
+    } else {
+      this.#pending.answered("id" in message ? message.id : UNNAMED, message, body);
     }
     this.#watch();
   }
