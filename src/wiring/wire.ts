@@ -150,18 +150,7 @@ async function openSource(
     ...connection,
     topic: definition.topic,
     group: definition.group,
-    limits: {
-      fetchBytes: limits.fetchBytes,
-      fetchBytesPerPartition: limits.fetchBytesPerPartition,
-      batchInflatedBytesMax: limits.batchDecompressedBytes,
-    },
-    timings: {
-      sessionTimeoutMs: limits.sessionTimeoutMs,
-      heartbeatMs: limits.heartbeatIntervalMs,
-      rebalanceTimeoutMs: limits.rebalanceTimeoutMs,
-      fetchWaitMs: limits.fetchWaitMs,
-      metadataMaxAgeMs: limits.metadataMaxAgeMs,
-    },
+    ...consumerLimits(limits),
     onMemberId: (memberId) => {
       recordMember(plane.control, definition.name, memberId).catch((error: unknown) => {
         errors.note({ code: "MEMBER_NOT_RECORDED", text: error instanceof Error ? error.message : String(error) });
@@ -197,6 +186,24 @@ async function openSource(
     crossings: new Crossings(plane, tally, errors, systemClock),
     timings: { commitEveryMs: limits.commitEveryMs, boundsEveryMs: limits.boundsEveryMs },
   });
+}
+
+/** What a consumer fetches at most, and in which times it lives. */
+function consumerLimits(limits: StreamsConfig["limits"]) {
+  return {
+    limits: {
+      fetchBytes: limits.fetchBytes,
+      fetchBytesPerPartition: limits.fetchBytesPerPartition,
+      batchInflatedBytesMax: limits.batchDecompressedBytes,
+    },
+    timings: {
+      sessionTimeoutMs: limits.sessionTimeoutMs,
+      heartbeatMs: limits.heartbeatIntervalMs,
+      rebalanceTimeoutMs: limits.rebalanceTimeoutMs,
+      fetchWaitMs: limits.fetchWaitMs,
+      metadataMaxAgeMs: limits.metadataMaxAgeMs,
+    },
+  };
 }
 
 interface ControlPlaneParts {
