@@ -20,3 +20,10 @@ const TIMER_DELAY_MAX_MS = 2 ** 31 - 1;
 function boundedDelay(delayMs: number): number {
   return delayMs > 0 ? Math.min(delayMs, TIMER_DELAY_MAX_MS) : 0;
 }
+
+/** Resolves after `delayMs`, and keeps the process alive until then: for a command that has nothing else to do. */
+export function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, boundedDelay(delayMs));
+  });
+}

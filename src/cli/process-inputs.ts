@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { sleep } from "../clock.ts";
 import { readBounded } from "../config/index.ts";
 import type { CliInputs } from "./inputs.ts";
 import { readToken } from "./read-token.ts";
@@ -16,7 +16,7 @@ export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
     version: packageVersion(),
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    pause: (delayMs) => delay(delayMs),
+    pause: sleep,
     readToken: () => readToken(process.stdin, (text) => void process.stderr.write(text)),
   };
 }
