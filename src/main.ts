@@ -8,7 +8,7 @@ import { KvFault } from "./ports/kv-plane.ts";
 import { sourceFaults } from "./wiring/source-faults.ts";
 import { type Service, wire } from "./wiring/wire.ts";
 import { StreamsError } from "./errors.ts";
-import { systemClock } from "./clock.ts";
+import { sleep, systemClock } from "./clock.ts";
 
 /** Time that closing the API and the store may take after the drain, before the process gives up. */
 const CLOSE_MS = 10_000;
@@ -82,4 +82,4 @@ function refuse(logger: Logger, error: unknown): number {
   return EXIT.fault;
 }
 
-process.exit(await runCli({ ...processInputs(), serve, sourceFaults }));
+process.exit(await runCli({ ...processInputs(), pause: sleep, serve, sourceFaults }));

@@ -19,7 +19,10 @@ function spelled(config: StreamsConfig): Record<string, unknown> {
     http,
     broker: { ...broker, ...(broker.sasl === undefined ? {} : { sasl: { ...broker.sasl, password: "(set)" } }) },
     kv,
-    limits: forEachLimit((row, name) => spell(name, values.get(row.unit === "ms" ? `${name}Ms` : name) ?? 0)),
+    limits: forEachLimit((row, name) => {
+      const value = values.get(row.unit === "ms" ? `${name}Ms` : name) ?? 0;
+      return row.unit === "ms" || row.unit === "bytes" ? spell(name, value) : value;
+    }),
     log,
     sources: sources.map(spelledSource),
   };

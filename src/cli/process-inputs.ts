@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sleep } from "../clock.ts";
 import { readBounded } from "../config/index.ts";
 import type { CliInputs } from "./inputs.ts";
 import { readToken } from "./read-token.ts";
 
 /** The surroundings of this process, without what only the whole program can do. */
-export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
+export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults" | "pause"> {
   return {
     argv: process.argv.slice(2),
     env: process.env,
@@ -16,7 +15,6 @@ export function processInputs(): Omit<CliInputs, "serve" | "sourceFaults"> {
     version: packageVersion(),
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    pause: sleep,
     readToken: () => readToken(process.stdin, (text) => void process.stderr.write(text)),
   };
 }
