@@ -29,13 +29,14 @@ export class BoundsWatch {
   /** Reads once. `runners`: those of the moment, asked for before and after. @throws SourceFault, after it is in `readings` */
   async read(runners: () => ReadonlyMap<number, PartitionRunner>): Promise<void> {
     const measuredAt = this.#clock.now();
-    const before = new Map([...runners()].map(([partition, runner]) => [partition, knownBounds(runner.state)]));
+    const before = [...runners().values()].map((runner) => ({ runner, known: knownBounds(runner.state) }));
     try {
       const answers = await this.#source.bounds();
       this.#readings = { measuredAt, answers, failure: undefined };
-      for (const [partition, known] of before) {
-        const answer = answers.get(partition);
-        if (answer !== undefined) runners().get(partition)?.observe(answer, known);
+      for (const { runner, known } of before) {
+        const answer = answers.get(runner.partition);
+        // What one runner knew says nothing to the one that took its place: it may read another log.
+        if (answer !== undefined && runners().get(runner.partition) === runner) runner.observe(answer, known);
       }
     } catch (error) {
       const failure = error instanceof SourceFault ? error.code : "unavailable";

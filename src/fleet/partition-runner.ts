@@ -12,7 +12,7 @@ import type { Stop } from "../core/partition/stop.ts";
 import { topicEpochOf } from "../core/topic/binding.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { BoundsAnswer, FetchFault } from "../ports/record-source.ts";
-import { BatchWork } from "./batch-work.ts";
+import { BatchWork, type OldestInFlight, oldestOf } from "./batch-work.ts";
 import { recognise } from "./fold.ts";
 import { type EffectHost, PartitionEffects } from "./partition-effects.ts";
 import type { RunnerContext } from "./runner-context.ts";
@@ -66,10 +66,14 @@ export class PartitionRunner implements EffectHost {
     return this.#effects.busy;
   }
 
-  /** Broker timestamp of the oldest record in flight, undefined when nothing is. */
-  get oldestInFlightMs(): number | undefined {
-    const [oldest] = this.work.values();
-    return oldest === undefined || oldest.batch.count === 0 ? undefined : oldest.batch.timestampAt(0);
+  /** The oldest record in flight that is not acknowledged; undefined when nothing is. */
+  get oldestInFlight(): OldestInFlight | undefined {
+    const { watermark = 0 } = this.#state;
+    for (const work of this.work.values()) {
+      const oldest = oldestOf(work, watermark);
+      if (oldest !== undefined) return oldest;
+    }
+    return undefined;
   }
 
   /**

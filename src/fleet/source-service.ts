@@ -1,26 +1,20 @@
 import type { Offset } from "../core/offset.ts";
 import type { Refusal } from "../core/retention.ts";
-import type { Stop } from "../core/partition/stop.ts";
 import { type PauseInForce, pauseOf, sourcePauseOf } from "../core/pause/pause.ts";
-import type { Binding } from "../core/topic/binding.ts";
 import { type Assignment, type FetchFault, type SourceEvents, type SourceState } from "../ports/record-source.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { InForce } from "../definitions/definition-store.ts";
-import { backoffMs } from "./backoff.ts";
+import { LagWatch } from "../lag/lag-watch.ts";
+import { AssignedRunners, type RunnersHost } from "./assigned-runners.ts";
 import { type BoundsReadings, BoundsWatch } from "./bounds-watch.ts";
 import { brokerCode, consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
-import { FactsReader } from "./facts.ts";
-import { openedAnother, resumedRunners } from "./operator-decisions.ts";
-import { PartitionRunner } from "./partition-runner.ts";
-import type { UnrecordedStop } from "./partition-store.ts";
-import { checkRetention } from "./retention-check.ts";
+import type { PartitionRunner } from "./partition-runner.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import type { SourceSurvey, StoredStop } from "./source-survey.ts";
 import type { RunnerCounts } from "./source-tally.ts";
 import { outstanding, uncommitted } from "./standing.ts";
 import { Timers } from "./timers.ts";
-import { bindTopic } from "./topic-binding.ts";
 
 const DRAIN_TURN_MS = 20;
 
@@ -49,21 +43,12 @@ export class SourceService implements SourceEvents {
   readonly #committer: Committer;
   readonly #timers: Timers;
   readonly #bounds: BoundsWatch;
-  #runners: ReadonlyMap<number, PartitionRunner> = new Map();
-  #epoch = -1;
-  #assigned: ReadonlySet<number> = new Set();
-  #assignment: Assignment | undefined;
-  /** What the runners of the assignment share, once it was taken. */
-  #taken: { readonly context: RunnerContext; readonly stop: Stop | undefined } | undefined;
-  /** Grows with each attempt to take an assignment that replaces an earlier one. */
-  #takes = 0;
-  #takeFailure: string | undefined;
-  #refusal: Refusal | undefined;
-  #started = false;
+  /** What lag is computed from, beside the bounds. */
+  readonly lagWatch: LagWatch;
+  readonly #assigned: AssignedRunners;
   #consumer: SourceState = { state: "idle", rebuilds: 0 };
   #consumerSince: number;
   #phase: "running" | "draining" = "running";
-  readonly #unrecorded = new Map<number, UnrecordedStop>();
 
   constructor(parts: SourceParts) {
     this.parts = parts;
@@ -71,6 +56,8 @@ export class SourceService implements SourceEvents {
     this.#timers = new Timers(parts.clock);
     this.#consumerSince = parts.clock.now();
     this.#bounds = new BoundsWatch(parts.source, parts.clock);
+    this.lagWatch = new LagWatch(this);
+    this.#assigned = new AssignedRunners(this.#runnersHost());
   }
 
   get name(): string {
@@ -78,7 +65,7 @@ export class SourceService implements SourceEvents {
   }
 
   get runners(): ReadonlyMap<number, PartitionRunner> {
-    return this.#runners;
+    return this.#assigned.runners;
   }
 
   get consumer(): SourceState & { readonly since: number } {
@@ -88,28 +75,28 @@ export class SourceService implements SourceEvents {
   /** Every partition that is known of, whoever reads it and whether or not the broker answers. Ascending. */
   get partitions(): readonly number[] {
     const bound = Array.from({ length: this.parts.survey.partitions }, (_unused, partition) => partition);
-    const known = new Set([...bound, ...this.readings.answers.keys(), ...this.#runners.keys()]);
+    const known = new Set([...bound, ...this.readings.answers.keys(), ...this.runners.keys()]);
     return [...known].toSorted((a, b) => a - b);
   }
 
   /** Partitions that the group has assigned to this process, taken or not. */
   get assignedHere(): ReadonlySet<number> {
-    return this.#assigned;
+    return this.#assigned.partitions;
   }
 
   /** Why the assignment could not be taken at the last attempt. */
   get takeFailure(): string | undefined {
-    return this.#takeFailure;
+    return this.#assigned.failure;
   }
 
   /** Why the source is not started although its topic can be read. */
   get refusal(): Refusal | undefined {
-    return this.#refusal;
+    return this.#assigned.refusal;
   }
 
   /** The group's committed offset of any partition, as it was last read. */
   committedOf(partition: number): Offset | undefined {
-    return this.#runners.get(partition)?.state.committed ?? this.#committer.held.get(partition);
+    return this.runners.get(partition)?.state.committed ?? this.#committer.held.get(partition);
   }
 
   /** When the group's committed offsets were last read back. */
@@ -119,10 +106,10 @@ export class SourceService implements SourceEvents {
 
   /** The stop of a partition, whoever runs it: what its runner says, or what the store holds. */
   stopOf(partition: number): StoredStop | undefined {
-    const runner = this.#runners.get(partition);
+    const runner = this.runners.get(partition);
     if (runner?.state.phase.phase === "stopped") return { stop: runner.state.phase.stop, since: runner.since };
     const decided = runner !== undefined && runner.state.phase.phase !== "starting";
-    return decided ? undefined : (this.#unrecorded.get(partition) ?? this.parts.survey.stopOf(partition));
+    return decided ? undefined : (this.#assigned.unrecorded.get(partition) ?? this.parts.survey.stopOf(partition));
   }
 
   /** The pause that keeps a partition from being read now; that of the source as a whole without one. */
@@ -158,6 +145,8 @@ export class SourceService implements SourceEvents {
       await this.#readBounds();
       await this.#commit(true);
       await this.#survey();
+      // Not waited for: what it reads is for people.
+      void this.lagWatch.round().catch((error: unknown) => this.#note(error));
       await this.obey();
     });
   }
@@ -169,32 +158,21 @@ export class SourceService implements SourceEvents {
   async obey(): Promise<void> {
     try {
       await this.parts.survey.refreshPauses();
-      await this.#obeyDecisions();
+      await this.#assigned.obey();
     } catch (error) {
       this.#note(error);
     }
     // Also when the store is away: a pause ends by the clock.
-    for (const [partition, runner] of this.#runners) runner.pause(this.pauseOf(partition) !== undefined);
+    for (const [partition, runner] of this.runners) runner.pause(this.pauseOf(partition) !== undefined);
   }
 
   assigned(assignment: Assignment): void {
-    this.#epoch = assignment.epoch;
-    this.#assigned = new Set(assignment.partitions);
-    this.#assignment = assignment;
-    this.#runners = new Map();
-    this.#takes += 1;
-    if (this.#phase === "running") void this.#take(assignment, 1, this.#takes);
+    this.#assigned.assign(assignment);
   }
 
   revoked(epoch: number): void {
-    if (epoch !== this.#epoch) return;
-    this.#epoch = -1;
-    for (const runner of this.#runners.values()) runner.revoke();
-    this.#runners = new Map();
-    this.#assigned = new Set();
-    this.#assignment = undefined;
-    this.#taken = undefined;
-    this.#takeFailure = undefined;
+    if (epoch !== this.#assigned.epoch) return;
+    this.#assigned.revoke();
     if (this.#phase === "running") void this.#survey();
   }
 
@@ -204,11 +182,11 @@ export class SourceService implements SourceEvents {
   }
 
   batch(batch: RecordBatch): void {
-    if (batch.assignmentEpoch === this.#epoch) this.#runners.get(batch.partition)?.deliver(batch);
+    if (batch.assignmentEpoch === this.#assigned.epoch) this.runners.get(batch.partition)?.deliver(batch);
   }
 
   fault(fault: FetchFault): void {
-    if (fault.assignmentEpoch === this.#epoch) this.#runners.get(fault.partition)?.fault(fault);
+    if (fault.assignmentEpoch === this.#assigned.epoch) this.runners.get(fault.partition)?.fault(fault);
   }
 
   state(state: SourceState): void {
@@ -228,10 +206,10 @@ export class SourceService implements SourceEvents {
     const until = clock.monotonic() + deadlineMs;
     this.#phase = "draining";
     this.#timers.end();
-    const runners = [...this.#runners.values()];
+    const runners = [...this.runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
-    const pending = () => this.#unrecorded.size > 0 || runners.some((runner) => runner.busy || outstanding(runner));
+    const pending = () => this.#assigned.unrecorded.size > 0 || runners.some((runner) => runner.busy || outstanding(runner));
     // Commits go on beside what still hangs: one write without an answer must not keep the others' work uncommitted.
     while (pending() && left() > 0) {
       await Promise.race([this.#commit(), this.#pause(left())]);
@@ -242,94 +220,29 @@ export class SourceService implements SourceEvents {
     return { uncommitted: runners.filter(uncommitted).map((runner) => runner.partition) };
   }
 
-  /** Binds the topic, then starts a runner for each partition of the assignment. */
-  async #take(assignment: Assignment, attempt: number, take: number): Promise<void> {
-    const current = () => take === this.#takes && assignment.epoch === this.#epoch && this.#phase === "running";
-    try {
-      const { binding, stop } = await bindTopic(this.parts, assignment, attempt);
-      const refusal = await checkRetention(this.parts);
-      await this.parts.survey.refreshPauses();
-      if (!current()) return;
-      // A source that runs is not given up when its topic's retention is lowered: that alone would lose records.
-      this.#refusal = this.#started ? undefined : refusal;
-      if (this.#refusal !== undefined) return this.#takeLater(assignment, attempt, take);
-      this.#started = true;
-      const context = this.#context(assignment.epoch, binding);
-      this.#taken = { context, stop };
-      const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
-      this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
-      this.#takeFailure = undefined;
-      for (const runner of runners) this.#begin(runner, stop);
-    } catch (error) {
-      this.#takeFailure = this.#note(error);
-      if (current()) this.#takeLater(assignment, attempt, take);
-    }
-  }
-
-  #begin(runner: PartitionRunner, stop: Stop | undefined): void {
-    runner.start(stop, this.pauseOf(runner.partition) !== undefined);
-  }
-
-  #takeLater(assignment: Assignment, attempt: number, take: number): void {
-    this.#timers.after(backoffMs(attempt, this.parts.backoff), () => this.#take(assignment, attempt + 1, take));
-  }
-
-  /**
-   * A partition whose stop was cleared gets a new runner, which gathers its facts anew; whatever of the old one is still
-   * under way is void.
-   */
-  async #obeyDecisions(): Promise<void> {
-    const taken = this.#taken;
-    if (taken === undefined) return;
-    const { context, stop } = taken;
-    const told = { control: this.parts.plane.control, source: this.name, binding: context.binding };
-    for (const runner of await resumedRunners(told, this.#runners.values(), this.#unrecorded)) {
-      if (this.#phase !== "running" || this.#runners.get(runner.partition) !== runner) continue;
-      runner.revoke();
-      const next = new PartitionRunner(context, runner.partition);
-      this.#runners = new Map([...this.#runners, [next.partition, next]]);
-      this.#begin(next, stop);
-    }
-    if ((await openedAnother(told)) && this.#taken === taken) await this.#retake();
-  }
-
-  /**
-   * A log that an operator opened is taken like a new assignment:
-   *
-   * 1. the runners of the log before are revoked, so that nothing of them is acknowledged or committed any more;
-   * 2. a commit round that is under way ends: a commit of the old log may not come after the new log's start was recorded;
-   * 3. the assignment is taken again, under the new binding.
-   */
-  async #retake(): Promise<void> {
-    const assignment = this.#assignment;
-    if (assignment === undefined || this.#phase !== "running") return;
-    this.#takes += 1;
-    const take = this.#takes;
-    this.#taken = undefined;
-    for (const [partition, runner] of this.#runners) {
-      runner.revoke();
-      this.parts.source.pause(assignment.epoch, partition);
-    }
-    this.#runners = new Map();
-    await this.#committer.idle();
-    await this.#take(assignment, 1, take);
-  }
-
-  #context(epoch: number, binding: Binding): RunnerContext {
-    const { source, plane } = this.parts;
-    const facts = new FactsReader(this.name, source, plane);
-    return { ...this.parts, epoch, binding, facts, unrecorded: this.#unrecorded };
+  #runnersHost(): RunnersHost {
+    const draining = () => this.draining;
+    return {
+      parts: this.parts,
+      timers: this.#timers,
+      get draining() {
+        return draining();
+      },
+      isPaused: (partition) => this.pauseOf(partition) !== undefined,
+      commitsIdle: () => this.#committer.idle(),
+      note: (error) => this.#note(error),
+    };
   }
 
   /** `check`: reads the group back also when nothing is due, so that an idle partition notices that its log was replaced. */
   async #commit(check = false): Promise<void> {
-    if (!check && (this.#epoch < 0 || this.#runners.size === 0)) return;
-    await this.#committer.commit({ source: this.name, epoch: this.#epoch, runners: this.#runners, check });
+    if (!check && (this.#assigned.epoch < 0 || this.runners.size === 0)) return;
+    await this.#committer.commit({ source: this.name, epoch: this.#assigned.epoch, runners: this.runners, check });
   }
 
   async #readBounds(): Promise<void> {
     try {
-      await this.#bounds.read(() => this.#runners);
+      await this.#bounds.read(() => this.runners);
     } catch (error) {
       this.#note(error);
     }
@@ -337,7 +250,7 @@ export class SourceService implements SourceEvents {
 
   async #survey(): Promise<void> {
     try {
-      await this.parts.survey.refresh(new Set(this.#runners.keys()));
+      await this.parts.survey.refresh(new Set(this.runners.keys()));
     } catch (error) {
       this.#note(error);
     }
