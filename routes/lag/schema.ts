@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { LAG_BASES } from "../../src/core/lag.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
@@ -10,7 +11,10 @@ export const PartitionLag = Closed({
   records: MeasuredNumber,
   seconds: MeasuredNumber,
   timeToLossSeconds: MeasuredNumber,
-  basis: Words(["watermark", "committed", "none"], "What `records` was computed from."),
+  basis: Words(
+    LAG_BASES,
+    "What `records` was counted from: what this instance has applied, what the group has committed, or, before the first commit, where reading begins.",
+  ),
   measuredAt: Time,
 });
 
@@ -23,7 +27,7 @@ export const Lag = Closed(
   { measuredAt: Time, partitions: Type.Array(PartitionLag), unknown: Type.Array(UnknownLag) },
   {
     description:
-      "Per partition: records behind (offsets, so an upper bound where the log has holes), age of the oldest unprocessed record, and seconds until retention reaches it.",
+      "Per partition: records behind (offsets, so an upper bound where the log has holes), age of the oldest unprocessed record by its broker timestamp, and seconds until the topic's retention reaches it (0: it is, or may be, deleted already). What is unknown says why.",
   },
 );
 

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { PARTITION_STATES, SOURCE_VIEW_STATES } from "../../src/ports/control-plane.ts";
+import { RecordKey } from "../schema/record-key.ts";
 import { Closed, KeyedBy, Words } from "../schema/closed.ts";
 import { Pause } from "./operator-schema.ts";
 import { Count, OffsetText, PartitionNumber, Text, Time } from "../schema/values.ts";
@@ -117,7 +118,19 @@ export const Partition = Closed({
   end: Type.Optional(OffsetText),
   inFlight: Closed({ batches: Count("Batches."), records: Count("Records."), bytes: Count("Bytes.") }),
   oldestUnacknowledged: Type.Optional(
-    Closed({ offset: OffsetText, ageMs: Count("Since it was fetched, milliseconds.") }),
+    Closed(
+      {
+        offset: OffsetText,
+        key: Type.Optional(RecordKey),
+        ageMs: Count("Since it was fetched, milliseconds."),
+        ackedBy: Type.Optional(
+          Type.Array(Type.String(), {
+            description: "Owners that hold what its batch wrote, once they are enough: it waits for its dead letters.",
+          }),
+        ),
+      },
+      { description: "The record that holds the partition back, while it is in flight." },
+    ),
   ),
   topicEpoch: Type.Integer({ minimum: 0, maximum: 1023 }),
   pause: Type.Optional(Pause),

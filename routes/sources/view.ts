@@ -2,6 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { HoldView, PartitionView, SourceView, StopView } from "../../src/ports/control-plane.ts";
 import type { PauseInForce } from "../../src/core/pause/pause.ts";
 import { defined } from "../schema/closed.ts";
+import { recordKey } from "../schema/record-key.ts";
 import { offsetText, timeText } from "../schema/values.ts";
 import type { Pause } from "./operator-schema.ts";
 import type { Partition, Source } from "./schema.ts";
@@ -96,9 +97,13 @@ function fromBody({ basis, at }: NonNullable<PartitionView["committedFrom"]>) {
 
 function oldestBody(oldest: PartitionView["oldestUnacknowledged"]): PartitionBody["oldestUnacknowledged"] {
   const offset = offsetText(oldest?.offset);
-  return oldest === undefined || offset === undefined
-    ? undefined
-    : { offset, ageMs: Math.max(0, Math.round(oldest.ageMs)) };
+  if (oldest === undefined || offset === undefined) return undefined;
+  return defined({
+    offset,
+    key: recordKey(oldest.key),
+    ageMs: Math.max(0, Math.round(oldest.ageMs)),
+    ackedBy: oldest.ackedBy === undefined ? undefined : [...oldest.ackedBy],
+  });
 }
 
 function stopBody(stop: StopView): NonNullable<PartitionBody["stop"]> {

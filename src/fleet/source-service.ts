@@ -209,7 +209,8 @@ export class SourceService implements SourceEvents {
     const runners = [...this.runners.values()];
     for (const runner of runners) runner.drain();
     const left = () => Math.max(until - clock.monotonic(), 0);
-    const pending = () => this.#assigned.unrecorded.size > 0 || runners.some((runner) => runner.busy || outstanding(runner));
+    const pending = () =>
+      this.#assigned.unrecorded.size > 0 || runners.some((runner) => runner.busy || outstanding(runner));
     // Commits go on beside what still hangs: one write without an answer must not keep the others' work uncommitted.
     while (pending() && left() > 0) {
       await Promise.race([this.#commit(), this.#pause(left())]);

@@ -1,8 +1,8 @@
-import { type Lag, lagOf } from "../core/lag.ts";
+import { lagOf, type Oldest } from "../core/lag.ts";
 import { mayCommit, type Stop } from "../core/partition/stop.ts";
+import { timeToLossOf } from "../core/time-to-loss.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { SourceService } from "../fleet/source-service.ts";
-import { standing } from "../fleet/standing.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LagQueries, LagView, PartitionLag } from "../ports/control-plane.ts";
 import type { BoundsAnswer } from "../ports/record-source.ts";
@@ -40,27 +40,34 @@ export class LagService implements LagQueries {
 
   #ofService(service: SourceService): readonly PartitionLag[] {
     const { readings } = service;
-    return service.partitions.map((partition) => {
-      const lag = this.#lag(service, partition, readings.answers.get(partition), readings.failure);
-      return {
-        source: service.name,
-        partition,
-        ...lag,
-        timeToLossSeconds: { known: false, cause: "not-measured" },
-        measuredAt: readings.measuredAt,
-      };
-    });
+    return service.partitions.map((partition) => ({
+      source: service.name,
+      partition,
+      ...this.#measure(service, partition, readings.answers.get(partition), readings.failure),
+      measuredAt: readings.measuredAt,
+    }));
   }
 
-  #lag(service: SourceService, partition: number, answer: BoundsAnswer | undefined, failure: string | undefined): Lag {
-    const runner = service.runners.get(partition);
-    return lagOf({
-      standing: standing(service, partition),
-      end: endOf(answer, failure, runner?.state.end),
-      oldestInFlightMs: runner?.oldestInFlightMs,
-      nowMs: this.#clock.now(),
-      doubt: doubtOf(service.stopOf(partition)?.stop),
+  #measure(service: SourceService, partition: number, answer: BoundsAnswer | undefined, failure: string | undefined) {
+    const { lagWatch, runners } = service;
+    const nowMs = this.#clock.now();
+    const standing = lagWatch.standingOf(partition);
+    const oldest: Oldest =
+      standing === undefined
+        ? { oldest: "unknown", cause: "never-committed" }
+        : lagWatch.oldestOf(partition, standing.at);
+    const end = endOf(answer, failure, runners.get(partition)?.state.end);
+    const lag = lagOf({ standing, end, oldest, nowMs, doubt: doubtOf(service.stopOf(partition)?.stop) });
+    const timeToLossSeconds = timeToLossOf({
+      lag,
+      at: standing?.at,
+      logStart: answer?.known === true ? answer.logStart : undefined,
+      oldest,
+      retention: lagWatch.retention,
+      rate: lagWatch.rateOf(partition),
+      nowMs,
     });
+    return { ...lag, timeToLossSeconds };
   }
 }
 

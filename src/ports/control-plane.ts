@@ -1,3 +1,4 @@
+import type { LagBasis } from "../core/lag.ts";
 import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
@@ -81,13 +82,23 @@ export interface PartitionView {
   readonly logStart?: Offset;
   readonly end?: Offset;
   readonly inFlight: { readonly batches: number; readonly records: number; readonly bytes: number };
-  readonly oldestUnacknowledged?: { readonly offset: Offset; readonly ageMs: number };
+  readonly oldestUnacknowledged?: OldestUnacknowledged;
   readonly topicEpoch: number;
   /** The pause that keeps it from being read, its own or its source's. */
   readonly pause?: PauseInForce;
   readonly stop?: StopView;
   readonly hold?: HoldView;
   readonly counts: PartitionCounts;
+}
+
+/** The record that holds a partition back. `ageMs`: since it was delivered. */
+export interface OldestUnacknowledged {
+  readonly offset: Offset;
+  readonly ageMs: number;
+  /** Undefined where the batch holds no record; null where the record has no key. */
+  readonly key?: Uint8Array | null;
+  /** Owners that hold what its batch wrote, once they are enough: then it waits for its dead letters. */
+  readonly ackedBy?: readonly string[];
 }
 
 /** Since this process took the partition, or, as totals of a source, since the process began. */
@@ -198,7 +209,7 @@ export interface PartitionLag {
   /** Seconds until retention reaches what is not yet processed. */
   readonly timeToLossSeconds: Measured;
   /** What `records` was computed from. */
-  readonly basis: "watermark" | "committed" | "none";
+  readonly basis: LagBasis;
   readonly measuredAt: number;
 }
 

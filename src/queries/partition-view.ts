@@ -1,9 +1,16 @@
+import type { Offset } from "../core/offset.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
 import { STOPS, type Stop, pageOf } from "../core/partition/stop.ts";
 import type { PartitionState } from "../core/partition/state.ts";
 import type { PartitionRunner } from "../fleet/partition-runner.ts";
 import type { StoredStop } from "../fleet/source-survey.ts";
-import type { HoldView, PartitionStateName, PartitionView, StopView } from "../ports/control-plane.ts";
+import type {
+  HoldView,
+  OldestUnacknowledged,
+  PartitionStateName,
+  PartitionView,
+  StopView,
+} from "../ports/control-plane.ts";
 import type { BoundsAnswer } from "../ports/record-source.ts";
 
 /** One partition as people read it. */
@@ -73,9 +80,18 @@ function runnerView(source: string, runner: PartitionRunner, nowMs: number): Par
     ...(end === undefined ? {} : { end }),
     ...(oldest === undefined
       ? {}
-      : { oldestUnacknowledged: { offset: oldest.from, ageMs: Math.max(nowMs - oldest.deliveredAtMs, 0) } }),
+      : { oldestUnacknowledged: oldestView(runner, oldest.from, nowMs - oldest.deliveredAtMs) }),
     ...(stop === undefined ? {} : { stop }),
     ...(hold === undefined ? {} : { hold }),
+  };
+}
+
+function oldestView({ oldestInFlight }: PartitionRunner, from: Offset, ageMs: number): OldestUnacknowledged {
+  return {
+    offset: oldestInFlight?.offset ?? from,
+    ageMs: Math.max(ageMs, 0),
+    ...(oldestInFlight === undefined ? {} : { key: oldestInFlight.key }),
+    ...(oldestInFlight?.ackedBy === undefined ? {} : { ackedBy: oldestInFlight.ackedBy }),
   };
 }
 

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { documentId, documentKey, joinKey } from "../../src/core/keys.ts";
-import { lagOf } from "../../src/core/lag.ts";
 import { formatOffset, OFFSET_LIMIT, parseOffset } from "../../src/core/offset.ts";
 import { originOf, versionOf } from "../../src/core/version.ts";
 
@@ -65,47 +64,5 @@ describe("keys", () => {
     for (const bad of [null, bytes(""), bytes("x".repeat(513)), Uint8Array.of(0xff), Uint8Array.of(0xfe)]) {
       expect(documentId(bad)).toBeUndefined();
     }
-  });
-});
-
-describe("I14: lag", () => {
-  const base = { standing: { at: 10, basis: "watermark" }, end: { known: true, offset: 30 }, nowMs: 5_000 } as const;
-
-  it("counts offsets and seconds from the same reading", () => {
-    expect(lagOf({ ...base, oldestInFlightMs: 2_000 })).toEqual({
-      records: { known: true, value: 20 },
-      seconds: { known: true, value: 3 },
-      basis: "watermark",
-    });
-  });
-
-  it("is zero, not unknown, when everything is applied", () => {
-    expect(lagOf({ ...base, end: { known: true, offset: 10 }, oldestInFlightMs: undefined }).seconds).toEqual({
-      known: true,
-      value: 0,
-    });
-  });
-
-  it("is never negative: a producer's clock ahead of ours, an end below the position", () => {
-    expect(lagOf({ ...base, oldestInFlightMs: 9_000 }).seconds).toEqual({ known: true, value: 0 });
-    const other = lagOf({ ...base, end: { known: true, offset: 9 }, oldestInFlightMs: undefined });
-    expect(other.records).toEqual({ known: false, cause: "end-below-position" });
-  });
-
-  it("says why it is unknown", () => {
-    expect(lagOf({ ...base, standing: undefined, oldestInFlightMs: undefined }).records).toEqual({
-      known: false,
-      cause: "never-committed",
-    });
-    expect(lagOf({ ...base, end: { known: false, cause: "leaderless" }, oldestInFlightMs: undefined }).records).toEqual(
-      {
-        known: false,
-        cause: "leaderless",
-      },
-    );
-    expect(lagOf({ ...base, oldestInFlightMs: undefined }).seconds).toEqual({
-      known: false,
-      cause: "oldest-record-not-read",
-    });
   });
 });

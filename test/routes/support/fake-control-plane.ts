@@ -85,7 +85,7 @@ const RUNNING: PartitionView = {
   logStart: 0,
   end: 20,
   inFlight: { batches: 1, records: 3, bytes: 300 },
-  oldestUnacknowledged: { offset: 12, ageMs: 40 },
+  oldestUnacknowledged: { offset: 12, ageMs: 40, key: Uint8Array.of(0xff, 0), ackedBy: ["a", "b"] },
   topicEpoch: 0,
   counts: { delivered: 15, written: 12, deadLettered: 0, folded: 0 },
 };
