@@ -26,7 +26,8 @@ export async function createTopic(brokers: readonly string[], topic: TopicToCrea
   const configEntries = Object.entries(topic.config ?? {}).map(([name, value]) => ({ name, value }));
   await withAdmin(brokers, async (admin) => {
     const created = await admin.createTopics({
-      waitForLeaders: true,
+      // kafkajs gives up on them after two tries; a busy machine needs more, and settle() waits for them.
+      waitForLeaders: false,
       topics: [{ topic: topic.topic, numPartitions: topic.partitions, replicationFactor: 1, configEntries }],
     });
     if (!created) throw new LocalBrokerError(`the topic ${topic.topic} exists already`);
