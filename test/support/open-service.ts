@@ -16,11 +16,14 @@ export interface ServiceToOpen {
   /** Further sources of articles; each names itself, its group and its namespace. */
   readonly further?: readonly Readonly<Record<string, unknown>>[];
   readonly limits?: Readonly<Record<string, unknown>>;
+  /** Where its data and its configuration go; a folder of its own when absent. It is removed in both cases. */
+  readonly folder?: string;
 }
 
 /** The service as a process with a source of articles; it is killed and its data are removed when the test is finished. */
-export async function openService({ broker, source, further = [], limits }: ServiceToOpen): Promise<ServiceProcess> {
-  const folder = await mkdtemp(join(tmpdir(), "ysearch-service-"));
+export async function openService(wanted: ServiceToOpen): Promise<ServiceProcess> {
+  const { broker, source, further = [], limits } = wanted;
+  const folder = wanted.folder ?? (await mkdtemp(join(tmpdir(), "ysearch-service-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const articles = { name: "articles", namespace: "articles" };
   const common = { kind: "documents", descriptor: { subject: "ysearch.article" } };
