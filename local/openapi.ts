@@ -78,7 +78,7 @@ function refuse(): never {
 
 function unused(): ControlPlane {
   return {
-    health: { ready: refuse },
+    health: { ready: refuse, ingest: refuse },
     sources: {
       list: refuse,
       get: refuse,

@@ -136,6 +136,12 @@ const LAG: readonly Metric[] = [
     series: lagSeries(({ seconds }) => seconds),
   },
   {
+    name: "time_to_loss_seconds",
+    help: "Seconds until the topic's retention reaches the oldest unprocessed record. Absent while unknown or nothing waits.",
+    labels: BY_PARTITION,
+    series: lagSeries(({ timeToLossSeconds }) => timeToLossSeconds),
+  },
+  {
     name: "lag_unknown_partitions",
     help: "Partitions whose lag is unknown, by cause; a source of which no partition is known counts as one.",
     labels: ["source", "cause"],

@@ -26,6 +26,7 @@ import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
+import { IngestJudge } from "../lag/ingest-health.ts";
 import { LagService } from "../lag/lag-service.ts";
 import { EpochService } from "../operators/epoch-service.ts";
 import { type OperatorParts, PauseService } from "../operators/pause-service.ts";
@@ -219,13 +220,16 @@ function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneP
   const owners = () => plane.owners();
   const audit = new AuditLog(plane.control, systemClock, logger);
   const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
+  const lag = new LagService(fleet, systemClock);
+  const ingest = new IngestJudge(fleet, lag);
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
   return {
     health: {
       ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),
+      ingest: (limits) => ingest.ingest(limits),
     },
     sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file),
-    lag: new LagService(fleet, systemClock),
+    lag,
     documents: new DocumentReader(plane, fleet, systemClock),
     pauses: new PauseService(operators),
     resumptions: new ResumeService(operators),

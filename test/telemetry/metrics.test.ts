@@ -8,11 +8,16 @@ describe("GET /metrics says the same as REST", () => {
     const { text, contentType } = await createMetrics(controlPlane)();
     expect(contentType).toMatch(/^text\/plain/);
     const lag = controlPlane.lag.all().partitions;
+    const loss = { known: false, cause: "no-retention" } as const;
     for (const { source, partition, records } of lag) {
       const line = `ysearch_streams_lag_records{source="${source}",partition="${partition}"}`;
       if (records.known) expect(text).toContain(`${line} ${records.value}`);
       else expect(text).not.toContain(line);
     }
+    expect(text).toContain('ysearch_streams_time_to_loss_seconds{source="articles",partition="0"} 86400');
+    const without = { ...controlPlane.lag.all(), partitions: lag.map((row) => ({ ...row, timeToLossSeconds: loss })) };
+    const metrics = createMetrics({ ...controlPlane, lag: { all: () => without, ofSource: () => without } });
+    expect((await metrics()).text).not.toContain("time_to_loss_seconds{");
     for (const { owner, state } of controlPlane.owners.owners()) {
       expect(text).toContain(`ysearch_streams_owner_state{owner="${owner}",state="${state}"} 1`);
     }

@@ -4,6 +4,8 @@ import type {
   ControlPlane,
   DefinitionView,
   DocumentView,
+  IngestHealth,
+  IngestLimits,
   LagView,
   PartitionView,
   Provenance,
@@ -169,7 +171,15 @@ export class FakeControlPlane implements ControlPlane {
   readonly created: SourceSeed[] = [];
   readonly read: { readonly namespace: string; readonly id: string }[] = [];
 
-  readonly health = { ready: () => ({ ready: this.phase === "serving", phase: this.phase, kv: this.kv }) };
+  readonly health = {
+    ready: () => ({ ready: this.phase === "serving", phase: this.phase, kv: this.kv }),
+    ingest: (limits: IngestLimits): IngestHealth => {
+      this.judged.push(limits);
+      return this.#known(limits.source ?? "articles", { ...this.ingestHealth, phase: this.phase });
+    },
+  };
+  readonly judged: IngestLimits[] = [];
+  ingestHealth: IngestHealth = { healthy: true, phase: "serving", measuredAt: NOW, sources: [] };
 
   readonly sources = {
     list: () => this.#answer([SOURCE]),
@@ -230,6 +240,8 @@ export class FakeControlPlane implements ControlPlane {
   /** Forgets what a test set or did. */
   reset(): void {
     this.operators.reset();
+    this.judged.length = 0;
+    this.ingestHealth = { healthy: true, phase: "serving", measuredAt: NOW, sources: [] };
     this.phase = "serving";
     this.kv = "up";
     this.failure = undefined;
