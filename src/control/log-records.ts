@@ -41,7 +41,6 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** How a call ended. `started`: the process died, or the store did not answer, before anybody could tell. */
 export const AUDIT_OUTCOMES = ["started", "applied", "refused"] as const;
-export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
 /** One entry of `audit`. */
 export const AuditRecord = Type.Object({

@@ -38,19 +38,19 @@ function codes(world: FleetWorld): readonly (string | undefined)[] {
   return world.log.partitions.map((_log, partition) => world.stopCode(partition));
 }
 
-describe("a re-created topic", () => {
-  async function recreated() {
-    const made = await started(2);
-    const { world } = made;
-    await world.crash();
-    world.log.recreate();
-    world.log.append(0, "k0", "new");
-    await world.start();
-    await world.clock.advance(30_000);
-    expect(codes(world)).toEqual(["ABOVE_LOG_END", "ABOVE_LOG_END"]);
-    return made;
-  }
+async function recreated() {
+  const made = await started(2);
+  const { world } = made;
+  await world.crash();
+  world.log.recreate();
+  world.log.append(0, "k0", "new");
+  await world.start();
+  await world.clock.advance(30_000);
+  expect(codes(world)).toEqual(["ABOVE_LOG_END", "ABOVE_LOG_END"]);
+  return made;
+}
 
+describe("a re-created topic", () => {
   it("is read from its start under the next topic epoch, and what it says is newer", async () => {
     const made = await recreated();
     const { world, operators } = made;
@@ -148,20 +148,20 @@ describe("partitions that grow to a multiple", () => {
   });
 });
 
-describe("partitions that grow to no multiple", () => {
-  async function refused() {
-    const made = await started(4);
-    const { world } = made;
-    await world.crash();
-    world.log.append(0, "k0", "unread");
-    world.log.grow(6);
-    world.log.append(5, "k1", "moved");
-    await world.start();
-    await world.clock.advance(5_000);
-    expect(codes(world)).toEqual(Array(6).fill("PARTITIONS_CHANGED"));
-    return made;
-  }
+async function refused() {
+  const made = await started(4);
+  const { world } = made;
+  await world.crash();
+  world.log.append(0, "k0", "unread");
+  world.log.grow(6);
+  world.log.append(5, "k1", "moved");
+  await world.start();
+  await world.clock.advance(5_000);
+  expect(codes(world)).toEqual(Array(6).fill("PARTITIONS_CHANGED"));
+  return made;
+}
 
+describe("partitions that grow to no multiple", () => {
   it("stop until old ones are read to their end and an epoch is opened", async () => {
     const made = await refused();
     const { world, operators } = made;

@@ -69,15 +69,15 @@ describe("dead letters in the gap ledger (I12)", () => {
   });
 });
 
-describe("policy stop", () => {
-  async function stopped(): Promise<{ world: FleetWorld; operators: Operators }> {
-    const world = worldOf("....x..x.");
-    await world.start({ onPoison: "stop" });
-    await world.clock.advance(3_000);
-    expect([world.stopCode(), world.log.committed.get(0)]).toEqual(["POISON", 4]);
-    return { world, operators: new Operators(world) };
-  }
+async function stopped(): Promise<{ world: FleetWorld; operators: Operators }> {
+  const world = worldOf("....x..x.");
+  await world.start({ onPoison: "stop" });
+  await world.clock.advance(3_000);
+  expect([world.stopCode(), world.log.committed.get(0)]).toEqual(["POISON", 4]);
+  return { world, operators: new Operators(world) };
+}
 
+describe("policy stop", () => {
   it("goes on past the record when its loss is accepted", async () => {
     const { world, operators } = await stopped();
     await expect(operators.resume({ from: 5 })).rejects.toMatchObject({ extra: { lost: { from: "4", to: "5" } } });

@@ -145,17 +145,17 @@ describe("every stop goes on when its remedy is done", () => {
   });
 });
 
-describe("a resumption from where the log lost data", () => {
-  async function lost(): Promise<{ world: FleetWorld; operators: Operators }> {
-    const world = await applied(5);
-    await world.crash();
-    for (let index = 0; index < 9; index += 1) world.log.append(0, "b", `${index}`);
-    world.log.deleteBelow(0, 8);
-    await world.start();
-    await world.clock.advance(3_000);
-    return { world, operators: new Operators(world) };
-  }
+async function lost(): Promise<{ world: FleetWorld; operators: Operators }> {
+  const world = await applied(5);
+  await world.crash();
+  for (let index = 0; index < 9; index += 1) world.log.append(0, "b", `${index}`);
+  world.log.deleteBelow(0, 8);
+  await world.start();
+  await world.clock.advance(3_000);
+  return { world, operators: new Operators(world) };
+}
 
+describe("a resumption from where the log lost data", () => {
   it("is refused with the range as it is now, again when retention moved, and changes nothing", async () => {
     const { world, operators } = await lost();
     const refused = (request: ResumeRequest) => expect(operators.resume(request)).rejects;
@@ -208,7 +208,7 @@ describe("a resumption from where the log lost data", () => {
     const results = Promise.allSettled(calls);
     await world.clock.advance(5_000);
     const outcomes = (await results).map((result) => (result.status === "rejected" ? result.reason.code : "resumed"));
-    expect(outcomes.toSorted()).toEqual(["PRECONDITION_FAILED", "resumed"]);
+    expect(new Set(outcomes)).toEqual(new Set(["PRECONDITION_FAILED", "resumed"]));
     expect(await operators.gapRanges()).toHaveLength(outcomes[0] === "resumed" ? 1 : 2);
     await expect(operators.resumptions.resume(target, ORDER, accepted, etag)).rejects.toMatchObject({
       code: "PRECONDITION_FAILED",
