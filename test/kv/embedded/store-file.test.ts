@@ -43,7 +43,7 @@ describe("the look at a store's file", () => {
         membership: { generation: 1, incarnations: INCARNATIONS },
       });
       const extent = checkStoreFile(directory);
-      expect(((extent?.lastPage ?? 0) + 1) * (extent?.pageBytes ?? 0)).toBe(environment.storedBytes());
+      expect(((extent?.lastPage ?? 0) + 1) * (extent?.pageBytes ?? 0)).toBe(environment.mark().storedBytes);
     }
     await environment.close();
   });
