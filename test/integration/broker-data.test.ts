@@ -140,7 +140,7 @@ it("a broker that comes back with an older copy of its data stops what was read 
     await producer.close();
   };
   await send(30);
-  const limits = { retryInitial: "50ms", retryMax: "200ms" };
+  const limits = { disputeFor: "2s", retryMax: "500ms" };
   const service = await openService({ broker: { brokers: [...broker.brokers] }, source: names, limits });
   await untilCaughtUp(service.url, "articles", 20_000);
   const copy = join(folder, "copy");

@@ -23,8 +23,8 @@ import { getPartitions, until, type PartitionBody } from "../support/http.ts";
 import { openService, untilSource } from "../support/open-service.ts";
 
 const brokers = useBroker();
-/** A dispute about an offset is settled after fifteen tries: short ones here. */
-const limits = { retryInitial: "50ms", retryMax: "200ms" };
+/** Short, where the defaults wait for an election or spare an idle broker. */
+const limits = { disputeFor: "2s", retryMax: "500ms", metadataMaxAge: "1s" };
 
 interface Applied {
   readonly topic: string;
@@ -127,6 +127,23 @@ describe("a topic that is deleted", () => {
 });
 
 describe("a topic whose partitions grow", () => {
+  it("to a multiple under load is read in all of them, from their beginning, without a stop", async () => {
+    const { topic, service, feed, send } = await applied(2, 40, { startFrom: "earliest" });
+    const before = performance.now();
+    await growTopic(brokers, topic, 4);
+    for (let round = 0; round < 5; round += 1) await send(60);
+    await until(
+      () => getPartitions(service.url),
+      (all) => all.length === 4 && all.every(({ observed }) => observed === "running"),
+    );
+    // The age of the metadata, a rejoin, and a reading of the bounds.
+    expect(performance.now() - before).toBeLessThan(20_000);
+    await untilCaughtUp(service.url, "articles", 20_000);
+    expect(await differingArticles(service.url, "articles", feed.expected)).toEqual([]);
+    const ends = (await topicBounds(brokers, topic)).map(({ end }) => end);
+    expect(ends.slice(2).every((end) => end > 0)).toBe(true);
+  });
+
   it("to no multiple stops its partitions by name; nothing is read of the new ones", async () => {
     const { topic, group, service } = await applied(2, 40);
     await service.stop();

@@ -85,7 +85,7 @@ it("a line that swallows everything is noticed in a minute; reading goes on when
   broker.proxy.set({ mode: "blackhole" });
   const started = performance.now();
   await send(200);
-  const noticed = await untilSource(service, ({ observed }) => observed === "failed", 90_000);
+  const noticed = await untilSource(service, ({ observed }) => observed === "backing-off", 90_000);
   const noticedMs = Math.round(performance.now() - started);
   expect(noticed.consumer.cause).toMatch(/timeout|broker-unreachable/);
   expect((await service.get("/readyz")).status).toBe(200);

@@ -21,8 +21,12 @@ export interface SecureBroker extends RunningBroker {
   readonly caFile: string;
 }
 
-/** Starts an Apache Kafka with TLS, SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) and ACLs. Needs Java and openssl. */
-export async function startSecureBroker(): Promise<SecureBroker> {
+/**
+ * Starts an Apache Kafka with TLS, SASL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) and ACLs. Needs Java and openssl.
+ *
+ * @param settings further lines of server.properties.
+ */
+export async function startSecureBroker(settings: Readonly<Record<string, string>> = {}): Promise<SecureBroker> {
   const folder = await openFolder(undefined);
   const authority = await makeAuthority(folder.path, "right");
   const rightStore = await issue(authority, folder.path, "right", ["IP:127.0.0.1", "DNS:localhost"]);
@@ -51,6 +55,7 @@ export async function startSecureBroker(): Promise<SecureBroker> {
       "super.users": "User:ANONYMOUS",
       ...loginsOf("both"),
       ...loginsOf("sasl"),
+      ...settings,
     },
     formatArguments: scram,
   });
