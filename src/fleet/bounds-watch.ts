@@ -35,8 +35,8 @@ export class BoundsWatch {
       this.#readings = { measuredAt, answers, failure: undefined };
       for (const { runner, known } of before) {
         const answer = answers.get(runner.partition);
-        // What one runner knew says nothing to the one that took its place: it may read another log.
-        if (answer !== undefined && runners().get(runner.partition) === runner) runner.observe(answer, known);
+        // Told to the runner that was asked about, not to the one that took its place: that may read another log.
+        if (answer !== undefined) runner.observe(answer, known);
       }
     } catch (error) {
       const failure = error instanceof SourceFault ? error.code : "unavailable";
