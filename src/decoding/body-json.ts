@@ -1,7 +1,8 @@
 import type { BodyField, BodyPlan, BodyPlans } from "./body-plan.ts";
 import { BodyScalars } from "./body-scalars.ts";
-import { BodyNode } from "./body-tree.ts";
-import type { BodyTree, MapValue, Slot } from "./body-tree.ts";
+import { BodyNode } from "./body-node.ts";
+import type { MapValue, Slot } from "./body-node.ts";
+import type { BodyTree } from "./body-tree.ts";
 import { fieldMaskText } from "./field-mask.ts";
 import type { JsonSink } from "./json-sink.ts";
 import { durationText, isDuration, isTimestamp, timestampText } from "./time.ts";
@@ -67,8 +68,8 @@ export class BodyJson {
 
   #members(node: BodyNode, depth: number, first: boolean): boolean {
     let comma = !first;
-    for (const field of node.plan.fields) {
-      const slot = node.slots[field.index];
+    for (const field of node.fields()) {
+      const slot = node.get(field.index);
       if (slot === undefined) {
         if (field.required) {
           this.#wire.fail("DECODE_REQUIRED", node.at);
@@ -142,7 +143,7 @@ export class BodyJson {
   /** Struct, ListValue and wrappers are written as their one field. */
   #onlyField(node: BodyNode, depth: number, absent: string): boolean {
     const [field] = node.plan.fields;
-    const slot = node.slots[0];
+    const slot = node.get(0);
     if (field !== undefined && slot !== undefined)
       return this.#slot(field, slot, depth) || this.#wire.within(field.number);
     this.#sink.ascii(absent);
@@ -151,7 +152,7 @@ export class BodyJson {
 
   #value(node: BodyNode, depth: number): boolean {
     for (const field of node.plan.fields) {
-      const slot = node.slots[field.index];
+      const slot = node.get(field.index);
       if (slot === undefined) continue;
       if (field.value.type === "double" && typeof slot === "number") {
         // JSON numbers have no NaN or infinity, and here a string would be another value.
@@ -166,8 +167,8 @@ export class BodyJson {
   }
 
   #time(node: BodyNode, form: "timestamp" | "duration"): boolean {
-    const seconds = this.#scalars.int64(node.slots[0]);
-    const nanos = this.#scalars.int32(node.slots[1]);
+    const seconds = this.#scalars.int64(node.get(0));
+    const nanos = this.#scalars.int32(node.get(1));
     const valid = form === "timestamp" ? isTimestamp(seconds, nanos) : isDuration(seconds, nanos);
     if (!valid) return this.#wire.fail("DECODE_RANGE", node.at, `a ${form}`);
     const text = form === "timestamp" ? timestampText(seconds, nanos) : durationText(seconds, nanos);
@@ -176,7 +177,7 @@ export class BodyJson {
   }
 
   #fieldMask(node: BodyNode): boolean {
-    const slot = node.slots[0];
+    const slot = node.get(0);
     const paths: string[] = [];
     for (const at of Array.isArray(slot) ? slot : []) {
       if (typeof at !== "number") continue;
@@ -190,7 +191,7 @@ export class BodyJson {
 
   /** An Any is written as what it holds, with its type's address in front. */
   #any(node: BodyNode, depth: number): boolean {
-    const [urlAt, valueAt] = node.slots;
+    const [urlAt, valueAt] = [node.get(0), node.get(1)];
     const url = typeof urlAt === "number" ? this.#scalars.text(urlAt) : "";
     const hasValue = typeof valueAt === "number" && !this.#scalars.isZero("bytes", valueAt);
     if (url === "" && !hasValue) {

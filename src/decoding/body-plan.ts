@@ -52,7 +52,7 @@ export interface BodyValue {
 
 export interface BodyField {
   readonly number: number;
-  /** Index in {@link BodyPlan.fields} and in a node's slots. */
+  /** Index in {@link BodyPlan.fields} and in a node. */
   readonly index: number;
   readonly value: BodyValue;
   readonly shape: "single" | "repeated" | "map";
@@ -61,8 +61,8 @@ export interface BodyField {
   readonly mapKey: Exclude<ScalarType, "enum"> | undefined;
   readonly presence: boolean;
   readonly required: boolean;
-  /** Indexes of the other members of its oneof. */
-  readonly others: readonly number[];
+  /** The oneof that it belongs to. */
+  readonly oneof: number | undefined;
   /** `"jsonName":` as UTF-8. */
   readonly label: Uint8Array;
 }
@@ -75,7 +75,14 @@ export interface BodyPlan {
   /** By number, for numbers below its length. */
   readonly low: readonly (BodyField | undefined)[];
   readonly high: ReadonlyMap<number, BodyField>;
+  /** Whether there are so many fields that a message holds only those that came. */
+  readonly wide: boolean;
+  /** Indexes of required fields. */
+  readonly required: readonly number[];
 }
+
+/** From this many fields on a message is wide. */
+const WIDE_FIELDS = 64;
 
 const LOW_NUMBERS = 64;
 
@@ -101,10 +108,12 @@ export class BodyPlans {
     const low: (BodyField | undefined)[] = Array.from({ length: LOW_NUMBERS }, () => undefined);
     const high = new Map<number, BodyField>();
     const special = specialForm(message.fullName);
-    const plan: BodyPlan = { fullName: message.fullName, special, fields, low, high };
+    const required = message.fields.flatMap((field, index) => (field.required ? [index] : []));
+    const wide = message.fields.length >= WIDE_FIELDS;
+    const plan: BodyPlan = { fullName: message.fullName, special, fields, low, high, wide, required };
     this.#plans.set(message, plan);
     for (const [index, field] of message.fields.entries()) {
-      const planned = this.#field(message, field, index);
+      const planned = this.#field(field, index);
       fields.push(planned);
       if (field.number < LOW_NUMBERS) low[field.number] = planned;
       else high.set(field.number, planned);
@@ -112,10 +121,7 @@ export class BodyPlans {
     return plan;
   }
 
-  #field(message: MessageSchema, field: FieldSchema, index: number): BodyField {
-    const others = message.fields.flatMap((other, at) =>
-      field.oneof !== undefined && other.oneof === field.oneof && other !== field ? [at] : [],
-    );
+  #field(field: FieldSchema, index: number): BodyField {
     const value = this.#value(field);
     return {
       number: field.number,
@@ -126,7 +132,7 @@ export class BodyPlans {
       mapKey: field.mapKey,
       presence: field.presence,
       required: field.required,
-      others,
+      oneof: field.oneof,
       label: Buffer.from(`${JSON.stringify(field.jsonName)}:`),
     };
   }

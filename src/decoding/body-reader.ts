@@ -1,7 +1,8 @@
 import type { DecodedRecord } from "../ports/decoder.ts";
 import { BodyJson } from "./body-json.ts";
 import { BodyPlans } from "./body-plan.ts";
-import { BodyNode, BodyTree } from "./body-tree.ts";
+import { BodyNode } from "./body-node.ts";
+import { BodyTree } from "./body-tree.ts";
 import { JsonSink } from "./json-sink.ts";
 import type { DecodingLimits } from "./limits.ts";
 import type { MessageSchema, Schema } from "./schema.ts";
@@ -25,11 +26,12 @@ export function jsonBodyReader(
   const plans = new BodyPlans((name) => schema.message(name));
   const plan = plans.of(message);
   const sink = new JsonSink(limits.maxBodyBytes);
-  const tree = new BodyTree(wire, unknown);
+  const tree = new BodyTree(wire, unknown, limits.maxBodyCells);
   const json = new BodyJson(wire, sink, tree, plans, unknown);
   return {
     read() {
       const node = new BodyNode(plan, wire.pos);
+      tree.begin();
       if (!tree.walk(plan, node, wire.bytes.length, 0, 0)) return undefined;
       sink.begin();
       if (!json.write(node, 0)) return undefined;
@@ -47,7 +49,7 @@ export function jsonBodyReader(
  */
 export function originalBodyReader(message: MessageSchema, wire: Wire, unknown: UnknownFields): BodyReader {
   const plan = new BodyPlans(() => undefined).of(message);
-  const tree = new BodyTree(wire, unknown);
+  const tree = new BodyTree(wire, unknown, 0);
   return {
     read() {
       const start = wire.pos;

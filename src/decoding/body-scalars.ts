@@ -1,5 +1,5 @@
 import type { BodyValue } from "./body-plan.ts";
-import type { Slot } from "./body-tree.ts";
+import type { Slot } from "./body-node.ts";
 import type { JsonSink } from "./json-sink.ts";
 import { decimalText, doubleText, floatText } from "./scalar-text.ts";
 import { textOf } from "./text.ts";

@@ -1,29 +1,11 @@
+import { BodyNode, cellsOf } from "./body-node.ts";
+import type { MapValue } from "./body-node.ts";
 import type { BodyField, BodyPlan, BodyValue } from "./body-plan.ts";
 import { WIRE_BYTES, WIRE_END_GROUP, WIRE_GROUP, WIRE_TYPE_OF } from "./schema.ts";
 import { decimalText } from "./scalar-text.ts";
 import { isText, textOf } from "./text.ts";
 import type { UnknownFields } from "./unknown-fields.ts";
 import type { Wire } from "./wire.ts";
-
-/** The value of a map entry: where it is in the record's bytes, a message, or nothing (the type's zero). */
-export type MapValue = number | BodyNode | undefined;
-
-/** What was found for one field: an offset into the record's bytes per scalar, a node per message. */
-export type Slot = number | BodyNode | (number | BodyNode)[] | Map<string, MapValue> | undefined;
-
-/** One message of a record, as places in the record's bytes: no value is made before it is written. */
-export class BodyNode {
-  readonly plan: BodyPlan;
-  readonly slots: Slot[];
-  /** Where the message began first. */
-  readonly at: number;
-
-  constructor(plan: BodyPlan, at: number) {
-    this.plan = plan;
-    this.slots = plan.fields.map(() => undefined);
-    this.at = at;
-  }
-}
 
 /**
  * Reads whole messages by the merging rules of protobuf (the last scalar stands, messages merge, lists append, a oneof
@@ -32,10 +14,24 @@ export class BodyNode {
 export class BodyTree {
   readonly #wire: Wire;
   readonly #unknown: UnknownFields;
+  readonly #maxCells: number;
+  #cells = 0;
 
-  constructor(wire: Wire, unknown: UnknownFields) {
+  /** `maxCells` bounds what one record may take in memory, in cells of about eight bytes. */
+  constructor(wire: Wire, unknown: UnknownFields, maxCells: number) {
     this.#wire = wire;
     this.#unknown = unknown;
+    this.#maxCells = maxCells;
+  }
+
+  /** Begins a record. */
+  begin(): void {
+    this.#cells = 0;
+  }
+
+  #spend(cells: number, at: number): boolean {
+    this.#cells += cells;
+    return this.#cells <= this.#maxCells || this.#wire.fail("DECODE_BODY_SIZE", at, "too many parts");
   }
 
   /**
@@ -86,7 +82,7 @@ export class BodyTree {
     const start = this.#wire.pos;
     if (!this.#pass(field.value.type, end)) return false;
     if (field.value.known?.has(this.#wire.lo) === false) this.#unknown.add(depth, field.number);
-    else if (node !== undefined) put(node, field, start);
+    else if (node !== undefined) return this.#put(node, field, start);
     return true;
   }
 
@@ -125,6 +121,7 @@ export class BodyTree {
     const wire = this.#wire;
     if (depth > wire.maxDepth) return wire.fail("DECODE_DEPTH", at);
     const child = node === undefined ? undefined : childOf(node, field, plan, at);
+    if (child !== undefined && !this.#spend(cellsOf(plan), at)) return false;
     this.#unknown.enter(depth, field.number);
     if (field.value.wireType === WIRE_GROUP) return this.walk(plan, child, end, field.number, depth);
     const stop = wire.length(end);
@@ -150,8 +147,20 @@ export class BodyTree {
       if (!this.#entryField(field, entry, tag, tagAt, end, depth)) return wire.within(tag >>> 3);
     }
     if (!entry.known) this.#unknown.add(mapDepth, field.number);
-    else if (node !== undefined) entriesOf(node, field).set(entry.key, entry.value);
+    else if (node !== undefined) {
+      entriesOf(node, field).set(entry.key, entry.value);
+      return this.#spend(ENTRY_CELLS, at);
+    }
     return true;
+  }
+
+  #put(node: BodyNode, field: BodyField, value: number): boolean {
+    if (field.shape !== "repeated") {
+      node.set(field, value);
+      return true;
+    }
+    listOf(node, field).push(value);
+    return this.#spend(1, value);
   }
 
   #entryField(field: BodyField, entry: Entry, tag: number, at: number, end: number, depth: number): boolean {
@@ -174,6 +183,7 @@ export class BodyTree {
     }
     if (depth + 1 > wire.maxDepth) return wire.fail("DECODE_DEPTH", at);
     const child = this.#entryChild(entry, plan, at);
+    if (!this.#spend(cellsOf(plan), at)) return false;
     this.#unknown.enter(depth + 1, number);
     const stop = wire.length(end);
     return stop >= 0 && this.walk(plan, child, stop, 0, depth + 1);
@@ -205,45 +215,37 @@ export class BodyTree {
   }
 }
 
+/** What an entry of a map costs beside its value. */
+const ENTRY_CELLS = 8;
+
 interface Entry {
   key: string;
   value: MapValue;
   known: boolean;
 }
 
-function put(node: BodyNode, field: BodyField, value: number): void {
-  if (field.shape === "repeated") listOf(node, field).push(value);
-  else {
-    node.slots[field.index] = value;
-    for (const other of field.others) node.slots[other] = undefined;
-  }
-}
-
 function childOf(node: BodyNode, field: BodyField, plan: BodyPlan, at: number): BodyNode {
-  const present = node.slots[field.index];
+  const present = node.get(field.index);
   if (field.shape === "single" && present instanceof BodyNode) return present;
   const child = new BodyNode(plan, at);
   if (field.shape === "repeated") listOf(node, field).push(child);
-  else {
-    node.slots[field.index] = child;
-    for (const other of field.others) node.slots[other] = undefined;
-  }
+  else node.set(field, child);
   return child;
 }
 
 function listOf(node: BodyNode, field: BodyField): (number | BodyNode)[] {
-  const present = node.slots[field.index];
+  const present = node.get(field.index);
   if (Array.isArray(present)) return present;
   const list: (number | BodyNode)[] = [];
-  node.slots[field.index] = list;
+  node.set(field, list);
   return list;
 }
 
 function entriesOf(node: BodyNode, field: BodyField): Map<string, MapValue> {
-  const present = node.slots[field.index];
+  const present = node.get(field.index);
   if (present instanceof Map) return present;
   const entries = new Map<string, MapValue>();
-  node.slots[field.index] = entries;
+  node.set(field, entries);
   return entries;
 }
 

@@ -1,3 +1,4 @@
+import { mergedRanges, NumberRanges } from "./number-ranges.ts";
 import type { Reasons } from "./compat-reasons.ts";
 import type { EnumSchema, Reserved } from "./schema.ts";
 
@@ -8,6 +9,7 @@ export function compareEnums(before: EnumSchema, after: EnumSchema, reasons: Rea
     const word = (closed: boolean): string => (closed ? "closed" : "open");
     reasons.add("ENUM_CLOSED", { type, before: word(before.closed), after: word(after.closed) });
   }
+  const kept = new NumberRanges(after.reserved.numbers);
   for (const [name, number] of before.numbers) {
     const now = after.numbers.get(name);
     const named = after.names.get(number);
@@ -16,7 +18,7 @@ export function compareEnums(before: EnumSchema, after: EnumSchema, reasons: Rea
       if (now !== number) reasons.add("ENUM_RENUMBERED", { type, number, before: was, after: `${name} = ${now}` });
     } else if (named === undefined) {
       // An open enum keeps the number; whoever reserves it knows that it was one.
-      const breaks = after.closed || !isReserved(after.reserved, number);
+      const breaks = after.closed || !kept.has(number);
       reasons.add("ENUM_VALUE_REMOVED", { type, number, before: was, breaks });
     } else if (before.names.get(number) === name) {
       reasons.add("ENUM_VALUE_RENAMED", { type, number, before: was, after: `${named} = ${number}` });
@@ -36,40 +38,21 @@ export function compareReserved(
   used: readonly (readonly [name: string, number: number])[],
   reasons: Reasons,
 ): void {
+  const reserved = new NumberRanges(before.numbers);
   const names = new Set(before.names);
-  const numbers = new Set<number>();
   for (const [name, number] of used) {
-    numbers.add(number);
-    const byNumber = isReserved(before, number);
+    const byNumber = reserved.has(number);
     if (byNumber || names.has(name)) {
       const was = byNumber ? `reserved ${number}` : `reserved "${name}"`;
       reasons.add("NUMBER_RESERVED", { type, number, before: was, after: `${name} = ${number}` });
     }
   }
+  const taken: [number, number][] = used.map(([, number]) => [number, number]);
+  const kept = new NumberRanges(mergedRanges([...after.numbers, ...taken]));
   for (const range of before.numbers) {
-    const freed = firstFreed(range, after, numbers);
-    if (freed !== undefined)
-      reasons.add("NUMBER_FREED", { type, number: freed, before: `reserved ${range.join(" to ")}` });
+    const [first, last] = range;
+    const keptUpTo = kept.lastOf(first) ?? first - 1;
+    if (keptUpTo < last)
+      reasons.add("NUMBER_FREED", { type, number: keptUpTo + 1, before: `reserved ${range.join(" to ")}` });
   }
-}
-
-/** Whether a number is reserved. */
-export function isReserved({ numbers }: Reserved, number: number): boolean {
-  return numbers.some(([first, last]) => number >= first && number <= last);
-}
-
-/** The first number of a range that is neither reserved nor used any more. */
-function firstFreed(
-  [first, last]: readonly [number, number],
-  { numbers }: Reserved,
-  used: ReadonlySet<number>,
-): number | undefined {
-  let next = first;
-  for (const [from, to] of numbers.toSorted(([a], [b]) => a - b)) {
-    while (next < from && used.has(next)) next += 1;
-    if (next < from) break;
-    next = Math.max(next, to + 1);
-  }
-  while (next <= last && used.has(next)) next += 1;
-  return next <= last ? next : undefined;
 }

@@ -20,15 +20,12 @@ function compatibility({ before, after, roots, mapped = [] }: CompatibilityReque
   const reasons = new Reasons();
   const now = buildSchema(after);
   const since = new Map<string, Set<number>[]>();
-  const pending = new Set(mapped);
   for (const [index, files] of [...before.entries()].toReversed()) {
     reasons.against = index;
     const old = buildSchema(files);
     const comparer = new MessageComparer(reasons, since);
     compareRoots(old, now, roots, comparer, reasons);
-    for (const field of pending) {
-      if (compareMapped(old, now, field, comparer.paired, reasons)) pending.delete(field);
-    }
+    for (const field of mapped) compareMapped(old, now, field, comparer.paired, reasons);
     for (const [fullName, newName] of comparer.paired) {
       const numbers = new Set(old.message(fullName)?.byNumber.keys());
       since.set(newName, [...(since.get(newName) ?? []), numbers]);
@@ -63,12 +60,19 @@ function compareRoots(
   }
 }
 
+/** How many messages of the same numbers are looked at to find one under its new name. */
+const MAX_CANDIDATES = 16;
+
 function grouped(
   messages: readonly MessageSchema[],
   key: (message: MessageSchema) => string,
 ): ReadonlyMap<string, MessageSchema[]> {
   const groups = new Map<string, MessageSchema[]>();
-  for (const message of messages) groups.set(key(message), [...(groups.get(key(message)) ?? []), message]);
+  for (const message of messages) {
+    const group = groups.get(key(message));
+    if (group === undefined) groups.set(key(message), [message]);
+    else if (group.length < MAX_CANDIDATES) group.push(message);
+  }
   return groups;
 }
 
@@ -88,21 +92,21 @@ function isAlike(before: MessageSchema, after: MessageSchema): boolean {
   return before.fields.length > 0 && !reasons.breaking;
 }
 
-/** Compares a field that feeds an input. Returns false where the old version does not have it. */
+/** Compares a field that feeds an input, where the old version has it. */
 function compareMapped(
   old: Schema,
   now: Schema,
   { message, path }: MappedField,
   paired: ReadonlyMap<string, string>,
   reasons: Reasons,
-): boolean {
+): void {
   const before = fieldAt(old.message(message), path);
-  if (before === undefined) return false;
+  if (before === undefined) return;
   const after = fieldAt(now.message(paired.get(message) ?? message), path);
   const about = { type: message, number: path.at(-1) ?? 0, before: `${path.join(".")}: ${declaredType(before)}` };
   if (after === undefined) {
     reasons.add("MAPPED_GONE", about);
-    return true;
+    return;
   }
   const change = valueChange(before.value, after.value) ?? keyChange(before, after);
   const shape = before.repeated !== after.repeated || before.mapKey !== after.mapKey;
@@ -110,7 +114,6 @@ function compareMapped(
     const breaks = shape || change?.code !== "TYPE_WIDTH" || change.breaks;
     reasons.add("MAPPED_CHANGED", { ...about, after: `${path.join(".")}: ${declaredType(after)}`, breaks });
   }
-  return true;
 }
 
 function fieldAt(message: MessageSchema | undefined, path: readonly number[]): FieldSchema | undefined {

@@ -232,13 +232,11 @@ function nodeOf(draft: Draft, waste: number): InputNode {
 }
 
 function table(actions: readonly InputAction[]): InputNode {
-  const low: (InputAction | undefined)[] = [];
+  const low: (InputAction | undefined)[] = Array.from({ length: LOW_NUMBERS }, () => undefined);
   const high = new Map<number, InputAction>();
-  for (let number = 0; number < LOW_NUMBERS; number += 1) {
-    low.push(actions.find((action) => action.number === number));
-  }
   for (const action of actions) {
     if (action.number >= LOW_NUMBERS) high.set(action.number, action);
+    else low[action.number] = action;
   }
   return { low, high };
 }
@@ -283,9 +281,15 @@ function timestampNode(seconds: number, nanos: number): InputNode {
 
 function clearedBy(draft: Draft, field: FieldSchema): readonly number[] {
   if (field.oneof === undefined) return [];
-  return draft.message.fields.flatMap((other) =>
-    other.oneof === field.oneof && other !== field ? cellsBelow(draft, other.number) : [],
-  );
+  return mappedNumbers(draft).flatMap((number) => {
+    const member = number !== field.number && draft.message.byNumber.get(number)?.oneof === field.oneof;
+    return member ? cellsBelow(draft, number) : [];
+  });
+}
+
+/** Numbers of the fields that are inputs or lead to some. */
+function mappedNumbers({ leaves, children }: Draft): number[] {
+  return [...leaves.keys(), ...children.keys()];
 }
 
 function cellsBelow(draft: Draft, number: number): number[] {
@@ -293,5 +297,5 @@ function cellsBelow(draft: Draft, number: number): number[] {
   if (leaf !== undefined) return leaf.nanos === undefined ? [leaf.cell] : [leaf.cell, leaf.nanos];
   const child = draft.children.get(number);
   if (child === undefined) return [];
-  return child.message.fields.flatMap((field) => cellsBelow(child, field.number));
+  return mappedNumbers(child).flatMap((below) => cellsBelow(child, below));
 }

@@ -1,9 +1,10 @@
 import type { ProtoFiles } from "../ports/decoder.ts";
 import { checkEnum, isClosed } from "./proto/check-enum.ts";
 import { checkField } from "./proto/check-field.ts";
-import { checkMessage, checkNumber, isExtensionNumber } from "./proto/check-message.ts";
+import { checkMessage, checkNumber } from "./proto/check-message.ts";
 import { featuresOfFile, ownFeature, withOwn } from "./proto/features.ts";
 import type { Features } from "./proto/features.ts";
+import { NumberRanges } from "./number-ranges.ts";
 import { loadProtoFiles } from "./proto/files.ts";
 import type { ProtoFileSet } from "./proto/files.ts";
 import { descriptorInvalid } from "./proto/invalid.ts";
@@ -45,6 +46,7 @@ class SchemaBuilder {
   readonly #contexts: ReadonlyMap<string, FileContext>;
   readonly #enums = new Map<string, EnumSchema>();
   readonly #drafts = new Map<string, Draft>();
+  readonly #ranges = new Map<ProtoMessage, NumberRanges>();
   /** Indexes of each message within its file. */
   readonly #places = new Map<string, { readonly file: string; readonly path: readonly number[] }>();
 
@@ -79,15 +81,13 @@ class SchemaBuilder {
 
   #schema(): Schema {
     const places = this.#places;
+    const known = new Set([...places.values()].map(({ file, path }) => `${path.join(",")} ${file}`));
     return {
       message: (fullName) => this.#drafts.get(fullName),
       messages: this.#given(this.#symbols.messages(), this.#drafts),
       enums: this.#given(this.#symbols.enums(), this.#enums),
       indexPath: (fullName) => places.get(fullName)?.path ?? [],
-      hasIndexPath: (fullName, path) => {
-        const file = places.get(fullName)?.file;
-        return [...places.values()].some((place) => place.file === file && place.path.join(",") === path.join(","));
-      },
+      hasIndexPath: (fullName, path) => known.has(`${path.join(",")} ${places.get(fullName)?.file ?? ""}`),
     };
   }
 
@@ -163,7 +163,7 @@ class SchemaBuilder {
       const extended = this.#symbols.resolve(extendee, extension);
       if (extended.is !== "message") throw descriptorInvalid(`${place}: "${extendee}" is not a message`);
       checkNumber(extension);
-      if (!isExtensionNumber(extended.of, number)) {
+      if (!this.#extensionRanges(extended.of).has(number)) {
         throw descriptorInvalid(`${place}: ${extended.of.fullName} leaves no such number to extensions`);
       }
       const option = /^google\.protobuf\.\w+Options$/.test(extended.of.fullName);
@@ -174,6 +174,12 @@ class SchemaBuilder {
       if (other !== undefined) throw descriptorInvalid(`${place}: the number is already taken by "${other.name}"`);
       this.#add(extended.of.fullName, this.#field(extension, `[${fullName}]`));
     }
+  }
+
+  #extensionRanges(message: ProtoMessage): NumberRanges {
+    const ranges = this.#ranges.get(message) ?? new NumberRanges(message.extensionRanges);
+    this.#ranges.set(message, ranges);
+    return ranges;
   }
 
   #add(message: string, field: FieldSchema): void {

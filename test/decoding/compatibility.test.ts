@@ -357,6 +357,11 @@ describe("digests", () => {
     expect(digest(source)).toEqual(digest(base));
   });
 
+  test("are the same whatever the order of oneofs", () => {
+    const [o, p] = ["oneof o { int32 x = 1; int32 y = 4; }", "oneof p { int32 z = 2; int32 w = 3; }"];
+    expect(digest(`${P3} message M { ${o} ${p} }`)).toEqual(digest(`${P3} message M { ${p} ${o} }`));
+  });
+
   test("the order of messages and files changes the layout, not the content", () => {
     const reordered = `${P3} message B { string s = 1; } ${base.slice(P3.length).replace(/message B .*$/, "")}`;
     expect(digest(reordered).content).toBe(digest(base).content);

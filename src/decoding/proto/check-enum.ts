@@ -1,3 +1,4 @@
+import { NumberRanges } from "../number-ranges.ts";
 import { withOwn } from "./features.ts";
 import type { Features } from "./features.ts";
 import { descriptorInvalid } from "./invalid.ts";
@@ -20,6 +21,7 @@ export function checkEnum(source: ProtoEnum, base: Features, level: string): voi
   if (first === undefined) throw descriptorInvalid(`${place}: an enum needs a value`);
   checkRanges(source.reservedNumbers, place);
   checkNames(source.reservedNames, place);
+  const reserved = reservedOf(source);
   const names = new Map<number, string>();
   const aliases = isTrue(source.options, "allow_alias");
   for (const value of source.values) {
@@ -33,7 +35,7 @@ export function checkEnum(source: ProtoEnum, base: Features, level: string): voi
       throw descriptorInvalid(`${place}: "${other}" and "${name}" have the number ${number} without allow_alias`);
     }
     names.set(number, name);
-    checkNotReserved(source, value, place);
+    checkNotReserved(reserved, value, place);
   }
   if (aliases && names.size === source.values.length) throw descriptorInvalid(`${place}: allow_alias without an alias`);
   if (!isClosed(source, base) && first.number !== 0) {
@@ -41,16 +43,24 @@ export function checkEnum(source: ProtoEnum, base: Features, level: string): voi
   }
 }
 
+/** What is reserved, for looking up. */
+export function reservedOf(holder: Pick<ProtoEnum, "reservedNumbers" | "reservedNames">): {
+  readonly numbers: NumberRanges;
+  readonly names: ReadonlySet<string>;
+} {
+  return { numbers: new NumberRanges(holder.reservedNumbers), names: new Set(holder.reservedNames) };
+}
+
 /** What is reserved must not be used. @throws StreamsError `DESCRIPTOR_INVALID`. */
 export function checkNotReserved(
-  holder: { readonly reservedNumbers: readonly NumberRange[]; readonly reservedNames: readonly string[] },
+  reserved: ReturnType<typeof reservedOf>,
   { name, number }: { readonly name: string; readonly number: number },
   place: string,
 ): void {
-  if (holder.reservedNumbers.some(([from, to]) => number >= from && number <= to)) {
+  if (reserved.numbers.has(number)) {
     throw descriptorInvalid(`${place}: "${name}" uses the reserved number ${number}`);
   }
-  if (holder.reservedNames.includes(name)) throw descriptorInvalid(`${place}: the name "${name}" is reserved`);
+  if (reserved.names.has(name)) throw descriptorInvalid(`${place}: the name "${name}" is reserved`);
 }
 
 /** Ranges must not overlap. Returns them in order. @throws StreamsError `DESCRIPTOR_INVALID`. */

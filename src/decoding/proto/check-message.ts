@@ -1,5 +1,6 @@
 import { MAX_FIELD_NUMBER } from "../schema.ts";
-import { checkNames, checkNotReserved, checkRanges } from "./check-enum.ts";
+import { NumberRanges } from "../number-ranges.ts";
+import { checkNames, checkNotReserved, checkRanges, reservedOf } from "./check-enum.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import type { ProtoField, ProtoMessage } from "./model.ts";
 import { checkOptions } from "./options.ts";
@@ -24,6 +25,8 @@ export function checkMessage(message: ProtoMessage, level: string): void {
   }
   checkRanges(ranges, place);
   checkNames(message.reservedNames, place);
+  const reserved = reservedOf(message);
+  const extensions = new NumberRanges(message.extensionRanges);
   const numbers = new Map<number, string>();
   for (const field of message.fields) {
     checkNumber(field);
@@ -32,16 +35,11 @@ export function checkMessage(message: ProtoMessage, level: string): void {
       throw descriptorInvalid(`${place}: "${other}" and "${field.name}" have the same number ${field.number}`);
     }
     numbers.set(field.number, field.name);
-    checkNotReserved(message, field, place);
-    if (isExtensionNumber(message, field.number)) {
+    checkNotReserved(reserved, field, place);
+    if (extensions.has(field.number)) {
       throw descriptorInvalid(`${place}: "${field.name}" uses the number ${field.number} of an extension range`);
     }
   }
-}
-
-/** Whether a message leaves a number to extensions. */
-export function isExtensionNumber(message: ProtoMessage, number: number): boolean {
-  return message.extensionRanges.some(([first, last]) => number >= first && number <= last);
 }
 
 /** A field's number must be one that can exist. @throws StreamsError `DESCRIPTOR_INVALID`. */

@@ -1,5 +1,6 @@
 import type { ProtoFiles } from "../../ports/decoder.ts";
 import { FALLBACK_FILES, WELL_KNOWN_FILES } from "../well-known.ts";
+import { SCHEMA_LIMITS } from "../limits.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import type { ProtoFile } from "./model.ts";
 import { parseProtoFile } from "./parse-file.ts";
@@ -28,11 +29,15 @@ export function loadProtoFiles(sources: ProtoFiles): ProtoFileSet {
   return { files, given: new Set(paths.filter((path) => !WELL_KNOWN_FILES.has(path))), visible };
 }
 
+const { maxFiles, maxSourceLength, maxTokens } = SCHEMA_LIMITS;
+
 class Loader {
   readonly files = new Map<string, ProtoFile>();
   readonly #sources: ProtoFiles;
   /** Files that are being loaded, the importing one before the imported one. */
   readonly #open: string[] = [];
+  #length = 0;
+  #tokens = 0;
 
   constructor(sources: ProtoFiles) {
     this.#sources = sources;
@@ -49,7 +54,11 @@ class Loader {
       throw descriptorInvalid(`${by}the import "${path}" is neither uploaded nor well-known`);
     }
     this.#open.push(path);
-    const file = parseProtoFile(path, source);
+    this.#length += source.length;
+    if (this.#length > maxSourceLength) throw descriptorInvalid(`more than ${maxSourceLength} characters in all files`);
+    if (this.files.size + this.#open.length > maxFiles) throw descriptorInvalid(`more than ${maxFiles} files`);
+    const { file, tokens } = parseProtoFile(path, source, maxTokens - this.#tokens);
+    this.#tokens += tokens;
     const seen = new Set<string>();
     for (const { path: imported } of file.imports) {
       if (seen.has(imported)) throw descriptorInvalid(`${path}: the import "${imported}" comes twice`);

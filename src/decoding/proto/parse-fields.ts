@@ -49,16 +49,26 @@ function finishField(
   const number = parseNumber(reader);
   const options = parseBracketOptions(reader);
   reader.expect(";");
-  return { ...base(reader, place, name), ...start, group: false, number, options };
+  return fieldOf(reader, place, {
+    name,
+    number,
+    options,
+    label: start.label,
+    type: start.type,
+    mapKey: start.mapKey,
+    group: false,
+  });
 }
 
-function base(
-  reader: TokenReader,
-  place: FieldPlace,
-  name: string,
-): Pick<ProtoField, "file" | "fullName" | "name" | "oneof" | "extendee" | "scope"> {
-  const { scope, oneof, extendee } = place;
-  return { file: reader.file, fullName: within(scope, name), name, oneof, extendee, scope };
+/** Written out: a descriptor may have a hundred thousand. */
+function fieldOf(
+  { file }: TokenReader,
+  { scope, oneof, extendee }: FieldPlace,
+  own: Pick<ProtoField, "name" | "number" | "options" | "label" | "type" | "mapKey" | "group">,
+): ProtoField {
+  const { name, number, options, label, type, mapKey, group } = own;
+  const fullName = within(scope, name);
+  return { file, fullName, name, options, label, type, group, mapKey, number, oneof, extendee, scope };
 }
 
 function parseNumber(reader: TokenReader): number {
@@ -89,8 +99,8 @@ function parseGroup(reader: TokenReader, place: FieldPlace, label: ProtoField["l
   const number = parseNumber(reader);
   const options = parseBracketOptions(reader);
   place.declare(place.group(type));
-  const common = base(reader, place, type.toLowerCase());
-  return { ...common, label, type, mapKey: undefined, group: true, number, options };
+  const name = type.toLowerCase();
+  return fieldOf(reader, place, { name, number, options, label, type, mapKey: undefined, group: true });
 }
 
 /** A level in words. */

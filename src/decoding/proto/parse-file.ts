@@ -21,11 +21,15 @@ interface Draft extends Declarations {
 }
 
 /**
- * Parses a .proto file by the grammar of https://protobuf.com/docs/language-spec.
+ * Parses a .proto file by the grammar of https://protobuf.com/docs/language-spec. Returns how many tokens it has, too.
  * @throws StreamsError `DESCRIPTOR_INVALID`: the detail names the file and the line.
  */
-export function parseProtoFile(path: string, source: string): ProtoFile {
-  const tokens = tokenize(path, source);
+export function parseProtoFile(
+  path: string,
+  source: string,
+  maxTokens: number,
+): { readonly file: ProtoFile; readonly tokens: number } {
+  const tokens = tokenize(path, source, maxTokens);
   const reader = new TokenReader(path, tokens);
   const draft: Draft = {
     level: parseLevel(reader),
@@ -39,7 +43,7 @@ export function parseProtoFile(path: string, source: string): ProtoFile {
     services: [],
   };
   while (reader.peek().kind !== "end") parseStatement(reader, draft);
-  return { ...draft, path };
+  return { file: { ...draft, path }, tokens: tokens.length };
 }
 
 /** The package, wherever its statement stands: it is part of the names of what is declared before it, too. */

@@ -36,6 +36,7 @@ function parseNamePart(reader: TokenReader): string {
 
 /** Any value. Adds it under its name, and what it is made of under names of their own. */
 function parseValue(reader: TokenReader, name: string, into: ProtoOption[], depth: number, inMessage: boolean): void {
+  if (depth > MAX_DEPTH) throw reader.fault(`the value of an option is nested more than ${MAX_DEPTH} deep`);
   if (reader.at("{") || (inMessage && reader.at("<"))) {
     into.push({ name, value: { is: "message", text: "" } });
     parseMessage(reader, name, into, depth + 1);
@@ -60,7 +61,6 @@ function parseScalar(reader: TokenReader): OptionValue {
 
 /** A message in text format, as far as its structure goes. */
 function parseMessage(reader: TokenReader, name: string, into: ProtoOption[], depth: number): void {
-  if (depth > MAX_DEPTH) throw reader.fault(`the value of an option is nested more than ${MAX_DEPTH} deep`);
   const close = reader.take("<") ? ">" : "}";
   if (close === "}") reader.expect("{");
   while (!reader.take(close)) {

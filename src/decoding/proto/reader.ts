@@ -1,9 +1,12 @@
+import { SCHEMA_LIMITS } from "../limits.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import type { NumberRange } from "./model.ts";
 import type { Token } from "./tokens.ts";
 
 /** Longest integer that is looked at: 64 bits have 22 octal digits. */
 const MAX_DIGITS = 24;
+
+const { maxNameLength, maxFullNameLength } = SCHEMA_LIMITS;
 
 /** Walks the tokens of one file. Methods that expect something throw StreamsError `DESCRIPTOR_INVALID`. */
 export class TokenReader {
@@ -54,6 +57,7 @@ export class TokenReader {
     const { text } = this.next();
     // JSON bodies carry names: this one would reach a prototype in whoever builds objects of them.
     if (text === "__proto__") throw this.fault('the name "__proto__" is not allowed');
+    if (text.length > maxNameLength) throw this.fault(`a name has more than ${maxNameLength} characters`);
     return text;
   }
 
@@ -61,7 +65,10 @@ export class TokenReader {
   path(what: string, absolute = false): string {
     let path = absolute && this.take(".") ? "." : "";
     path += this.word(what);
-    while (this.take(".")) path += `.${this.word(what)}`;
+    while (this.take(".")) {
+      path += `.${this.word(what)}`;
+      if (path.length > maxFullNameLength) throw this.fault(`a name has more than ${maxFullNameLength} characters`);
+    }
     return path;
   }
 

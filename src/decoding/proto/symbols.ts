@@ -1,4 +1,5 @@
 import type { ProtoFileSet } from "./files.ts";
+import { SCHEMA_LIMITS } from "../limits.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import type { ProtoEnum, ProtoFile, ProtoMessage, ProtoNode } from "./model.ts";
 
@@ -6,6 +7,8 @@ import type { ProtoEnum, ProtoFile, ProtoMessage, ProtoNode } from "./model.ts";
 export type ProtoType =
   | { readonly is: "message"; readonly of: ProtoMessage }
   | { readonly is: "enum"; readonly of: ProtoEnum };
+
+const { maxDeclarations, maxFullNameLength } = SCHEMA_LIMITS;
 
 interface Symbol {
   readonly file: string;
@@ -99,6 +102,10 @@ export class Symbols {
   }
 
   #add({ file, fullName }: Pick<ProtoNode, "file" | "fullName">, type: ProtoType | undefined): void {
+    if (fullName.length > maxFullNameLength) {
+      throw descriptorInvalid(`${file}: a name has more than ${maxFullNameLength} characters with its scope`);
+    }
+    if (this.#symbols.size >= maxDeclarations) throw descriptorInvalid(`more than ${maxDeclarations} declarations`);
     const other = this.#symbols.get(fullName);
     if (other !== undefined) {
       const where = other.file === file ? "" : ` in ${other.file}`;

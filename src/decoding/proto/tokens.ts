@@ -1,3 +1,4 @@
+import { SCHEMA_LIMITS } from "../limits.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import { readLiteral } from "./literals.ts";
 
@@ -23,12 +24,14 @@ const BLANKS: ReadonlySet<string> = new Set([" ", "\t", "\r", "\n", "\v", "\f"])
  * Splits a .proto file into tokens, with one of kind `end` behind the last.
  * @throws StreamsError `DESCRIPTOR_INVALID`: the detail names the file and the line.
  */
-export function tokenize(file: string, source: string): Token[] {
+export function tokenize(file: string, source: string, maxTokens: number): Token[] {
   const tokenizer = new Tokenizer(file, source);
   const tokens: Token[] = [];
   for (;;) {
     const token = tokenizer.next();
     tokens.push(token);
+    if (tokens.length > maxTokens)
+      throw descriptorInvalid(`${file}: more than ${SCHEMA_LIMITS.maxTokens} tokens in all files`);
     if (token.kind === "end") return tokens;
   }
 }
@@ -109,9 +112,8 @@ class Tokenizer {
     this.#at = found < 0 ? this.#source.length : found + mark.length;
   }
 
+  /** Looks at what was skipped only: a search beyond it would go to the end of a file of one line, each time. */
   #countLines(from: number): void {
-    for (let at = this.#source.indexOf("\n", from); at >= 0 && at < this.#at; at = this.#source.indexOf("\n", at + 1)) {
-      this.#line += 1;
-    }
+    for (let at = from; at < this.#at; at += 1) if (this.#source.charAt(at) === "\n") this.#line += 1;
   }
 }
