@@ -58,7 +58,7 @@ describe("a crash after any prefix of a decision's control writes", () => {
       );
       await world.clock.advance(3_000);
       if (world.stored("b") !== undefined)
-      expect(world.plane.records.has("gaps/articles/0"), "entered before read").toBe(true);
+        expect(world.plane.records.has("gaps/articles/0"), "entered before read").toBe(true);
       await revive(world);
       const gaps = await operators.gapRanges();
       const { entries } = await operators.audit.list({});

@@ -90,7 +90,10 @@ describe("the sketch of distinct visitors", () => {
       [0, 0x81, 0x00],
     ];
     for (const bytes of bad) {
-      expect(() => VisitorSketch.decode({ bytes: Uint8Array.from(bytes), at: 0 }), bytes.slice(0, 6).join(" ")).toThrow();
+      expect(
+        () => VisitorSketch.decode({ bytes: Uint8Array.from(bytes), at: 0 }),
+        bytes.slice(0, 6).join(" "),
+      ).toThrow();
     }
   });
 
