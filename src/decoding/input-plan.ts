@@ -265,14 +265,7 @@ function actionOf(draft: Draft, field: FieldSchema, waste: number): InputAction 
 
 /** The two fields of a Timestamp. */
 function timestampNode(seconds: number, nanos: number): InputNode {
-  const base = {
-    wireType: WIRE_VARINT,
-    text: false,
-    child: undefined,
-    rare: false,
-    clears: [],
-    known: undefined,
-  };
+  const base = { wireType: WIRE_VARINT, text: false, child: undefined, rare: false, clears: [], known: undefined };
   return table([
     { ...base, number: 1, cell: seconds },
     { ...base, number: 2, cell: nanos },
