@@ -18,6 +18,9 @@ export interface MetricsText {
 
 const PREFIX = "ysearch_streams_";
 
+/** What metrics are read from. */
+type Measured = Pick<ControlPlane, "sources" | "lag" | "owners">;
+
 /** What one scrape says: every series comes from it, and a series whose labels are not in it ends. */
 interface Snapshot {
   readonly sources: readonly SourceView[];
@@ -41,7 +44,7 @@ interface Metric {
  * Prometheus metrics read from the control plane, once for each scrape: they say the same as REST, and labels are names,
  * numbers, codes and states only.
  */
-export function createMetrics(controlPlane: ControlPlane): () => Promise<MetricsText> {
+export function createMetrics(controlPlane: Measured): () => Promise<MetricsText> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   let snapshot = snapshotOf(controlPlane);
@@ -53,7 +56,7 @@ export function createMetrics(controlPlane: ControlPlane): () => Promise<Metrics
   };
 }
 
-function snapshotOf({ sources, lag, owners }: ControlPlane): Snapshot {
+function snapshotOf({ sources, lag, owners }: Measured): Snapshot {
   const list = sources.list();
   return {
     sources: list,

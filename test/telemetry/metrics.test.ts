@@ -16,7 +16,11 @@ describe("GET /metrics says the same as REST", () => {
     }
     expect(text).toContain('ysearch_streams_time_to_loss_seconds{source="articles",partition="0"} 86400');
     const without = { ...controlPlane.lag.all(), partitions: lag.map((row) => ({ ...row, timeToLossSeconds: loss })) };
-    const metrics = createMetrics({ ...controlPlane, lag: { all: () => without, ofSource: () => without } });
+    const metrics = createMetrics({
+      sources: controlPlane.sources,
+      owners: controlPlane.owners,
+      lag: { all: () => without, ofSource: () => without },
+    });
     expect((await metrics()).text).not.toContain("time_to_loss_seconds{");
     for (const { owner, state } of controlPlane.owners.owners()) {
       expect(text).toContain(`ysearch_streams_owner_state{owner="${owner}",state="${state}"} 1`);
@@ -27,7 +31,7 @@ describe("GET /metrics says the same as REST", () => {
     const controlPlane = new FakeControlPlane();
     let owners = controlPlane.owners.owners();
     const changing = { ...controlPlane.owners, owners: () => owners };
-    const metrics = createMetrics({ ...controlPlane, owners: changing });
+    const metrics = createMetrics({ sources: controlPlane.sources, lag: controlPlane.lag, owners: changing });
     const [first] = owners;
     expect((await metrics()).text).toContain(`owner="${first?.owner ?? "?"}"`);
     owners = [];
@@ -63,7 +67,7 @@ describe("GET /metrics says the same as REST", () => {
       all: () => ({ ...controlPlane.lag.all(), partitions: controlPlane.lag.all().partitions.filter(rest) }),
       ofSource: (name: string) => controlPlane.lag.ofSource(name),
     };
-    const metrics = createMetrics({ ...controlPlane, sources, lag });
+    const metrics = createMetrics({ sources, lag, owners: controlPlane.owners });
     expect((await metrics()).text).toContain('partition="1"');
     gone = true;
     expect((await metrics()).text).not.toContain('partition="1"');
