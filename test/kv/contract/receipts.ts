@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { KvPlane } from "../../../src/ports/kv-plane.ts";
-import { cell, freshKey, held as heldOf, text } from "./cells.ts";
+import { cell, freshKey, text } from "./cells.ts";
 
 /** What a job is told of its batch. */
 export function describeReceipts(plane: () => KvPlane): void {

@@ -171,9 +171,9 @@ export class World {
   #repair(owner: Index, reckless: boolean): void {
     if (!this.#broken.has(owner)) {
       if (!this.#mayBreak(owner, reckless)) return;
-      const store = storeAt(this.#disks, this.#directories[owner]);
+      // It may be void by then, and is good again once it counts.
       const refused = (): void => {
-        if (storeAt(this.#disks, this.#directories[owner]) === store) this.#broken.delete(owner);
+        this.#broken.set(owner, "refused");
       };
       this.#broken.set(owner, this.#incarnation(owner));
       this.#call(this.#opened.repair(NAMES[owner], false), () => undefined, refused);

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { Environment } from "../../../src/kv/embedded/environment.ts";
+import { type Span, keyText } from "../../../src/kv/embedded/protocol.ts";
+import { CorruptStore } from "../../../src/kv/embedded/store-file.ts";
+import { type StoreWrite, decodeStored, packAddresses, packCells, storeKey } from "../../../src/kv/embedded/wire.ts";
+import { splitAnswers } from "../../../src/kv/embedded/answers.ts";
+import { MemoryStore } from "./memory-owner.ts";
+import { MIB } from "./support.ts";
+
+const root = mkdtempSync(join(tmpdir(), "ysearch-environment-"));
+const opened: Environment[] = [];
+afterAll(async () => {
+  for (const environment of opened) await environment.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function open(): Environment {
+  const environment = new Environment(mkdtempSync(join(root, "e")), 16 * MIB);
+  opened.push(environment);
+  return environment;
+}
+
+function pack(cells: readonly StoreWrite[]): Buffer {
+  const target = Buffer.alloc(64 * 1024);
+  return target.subarray(0, packCells(cells, 0, target).length);
+}
+
+const KEYS = ["", "\0", "\0\0", "a", "a\0", "ab", "b", "ÿ", "ÿÿ"].map((key) => Buffer.from(key, "latin1"));
+const cellOf = (key: number, order: number, bytes: Uint8Array): StoreWrite => ({
+  space: key % 2 === 0 ? "slot" : "control",
+  key: KEYS[key] ?? Buffer.from("none"),
+  order,
+  bytes,
+});
+const cells = fc.array(
+  fc.tuple(fc.nat(KEYS.length - 1), fc.nat(3), fc.uint8Array({ maxLength: 2 })).map((args) => cellOf(...args)),
+  { maxLength: 6 },
+);
+
+describe("an environment", () => {
+  it("holds, lists, scans and hashes what a map of the same merges does", () => {
+    const spans: Span[] = [undefined, ...KEYS].flatMap((after) =>
+      [undefined, ...KEYS.slice(3, 6)].map((upTo) => ({
+        after: after && keyText(storeKey({ space: "slot", key: after })),
+        upTo: upTo && keyText(storeKey({ space: "control", key: upTo })),
+        bytes: 60,
+      })),
+    );
+    const addresses = packAddresses(
+      KEYS.flatMap((key) => [
+        { space: "slot", key },
+        { space: "control", key },
+      ]),
+      0,
+      99,
+    );
+    const asked = Buffer.from(addresses.buffer, 0, addresses.length);
+    fc.assert(
+      fc.property(fc.array(cells, { maxLength: 6 }), (batches) => {
+        const environment = open();
+        const memory = new MemoryStore();
+        for (const batch of batches) expect(environment.merge([pack(batch)])).toBe(memory.merge(pack(batch)));
+        expect(environment.read(asked, MIB)).toEqual(memory.read(asked, 1_000));
+        for (const span of spans) expect(environment.scan(span)).toEqual(memory.scan(span));
+        for (const limit of [1, 3, 100]) {
+          const range = {
+            prefix: keyText(storeKey({ space: "control", key: Buffer.from("a") })),
+            after: undefined,
+            limit,
+          };
+          expect(environment.list(range)).toEqual(memory.list(range));
+        }
+      }),
+      { seed: 1, numRuns: 12 },
+    );
+  });
+
+  it("lets the bytes decide at one order, whatever their sums are", () => {
+    // The sum of the smaller is the larger one, in one pair or the other.
+    for (let byte = 0; byte < 12; byte += 1) {
+      const environment = open();
+      const pair = [Uint8Array.of(byte), Uint8Array.of(byte, 0)];
+      environment.merge([pack(pair.map((bytes) => cellOf(0, 1, bytes)).toReversed())]);
+      environment.merge([pack([cellOf(0, 1, Uint8Array.of(byte))])]);
+      const address = packAddresses([cellOf(0, 0, Uint8Array.of())], 0, 1);
+      const { packed } = environment.read(Buffer.from(address.buffer, 0, address.length), MIB);
+      expect(decodeStored(splitAnswers(packed, 1)[0] ?? Buffer.alloc(0)).bytes).toEqual(Uint8Array.of(byte, 0));
+    }
+  });
+
+  it("takes nothing of a batch in which one cell fails its sum", () => {
+    const environment = open();
+    const good = pack([cellOf(0, 5, Uint8Array.of(1))]);
+    const bad = pack([cellOf(2, 5, Uint8Array.of(1))]);
+    for (const at of [good.length - 1, good.length - 5, 8]) {
+      const damaged = Buffer.from(bad);
+      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      expect(() => environment.merge([good, damaged])).toThrow(CorruptStore);
+    }
+    expect(environment.scan({ after: undefined, upTo: undefined, bytes: MIB }).cells).toBe(0);
+    expect(environment.merge([good, bad])).toBe(2);
+  });
+});
