@@ -69,7 +69,11 @@ export class Healer {
 
   /** Takes over the owners as they are. */
   start(): void {
-    for (const link of this.#group.links) if (!link.receives) this.#later(link);
+    for (const link of this.#group.links) {
+      if (!link.receives) this.#later(link);
+      // A process that died right after a merge has left it.
+      if (link.up) this.#inBackground(discardSetAside(link.directory));
+    }
     this.#antiEntropy.soon();
   }
 
@@ -244,7 +248,7 @@ export class Healer {
     if (!link.up || link.life !== life) return;
     this.#lossAccepted.delete(link);
     this.#retries.settle(link, () => this.#crashes.forget(link));
-    discardSetAside(link.directory);
+    this.#inBackground(discardSetAside(link.directory));
   }
 
   async #mergeUntilItCounts(link: OwnerLink): Promise<void> {

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DATA_FILE } from "./store-file.ts";
 
@@ -15,8 +16,7 @@ export function setStoreAside(directory: string): void {
 }
 
 /** Removes what {@link setStoreAside} kept. @throws system errors */
-export function discardSetAside(directory: string): void {
-  for (const name of readdirSync(directory)) {
-    if (ASIDE.test(name)) rmSync(join(directory, name));
-  }
+export async function discardSetAside(directory: string): Promise<void> {
+  const kept = await readdir(directory);
+  await Promise.all(kept.filter((name) => ASIDE.test(name)).map((name) => rm(join(directory, name), { force: true })));
 }

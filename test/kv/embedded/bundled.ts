@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type SpawnOwner, startOwner } from "../../../src/kv/embedded/owner-process.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-let bundle: Promise<URL> | undefined;
+const FOLDER = join(root, "node_modules", ".cache", "kv-owner");
+let owner: Promise<URL> | undefined;
 
 /**
  * Owners' processes that start from one bundled file: where Node cannot run TypeScript, each process would otherwise start a
@@ -17,8 +18,8 @@ export async function spawnBundled(): Promise<SpawnOwner> {
 
 /** The bundled file. */
 export function bundledOwner(): Promise<URL> {
-  bundle ??= bundleOwner();
-  return bundle;
+  owner ??= bundle(join(root, "src", "kv", "embedded", "owner-main.ts"), "owner-main");
+  return owner;
 }
 
 /** Processes that start from a bundled file. */
@@ -26,10 +27,11 @@ export function spawnFrom(entry: URL): SpawnOwner {
   return (setup, events) => startOwner([fileURLToPath(entry)], setup, events);
 }
 
-async function bundleOwner(): Promise<URL> {
+/** Bundles a script of ours into one file that Node runs as it is. */
+export async function bundle(script: string, name: string): Promise<URL> {
   // Below node_modules, so that the bundle finds its packages.
-  const outDir = join(root, "node_modules", ".cache", "kv-owner", `${process.pid}`);
-  removeLeftovers(dirname(outDir));
+  const outDir = join(FOLDER, `${process.pid}`, name);
+  removeLeftovers(FOLDER);
   // Loaded here, because child processes import this module for the rest of it.
   const { build } = await import("vite");
   await build({
@@ -37,13 +39,13 @@ async function bundleOwner(): Promise<URL> {
     configFile: false,
     logLevel: "silent",
     build: {
-      ssr: join(root, "src", "kv", "embedded", "owner-main.ts"),
+      ssr: script,
       outDir,
       emptyOutDir: true,
-      rollupOptions: { external: ["lmdb", "@node-rs/crc32"], output: { entryFileNames: "owner-main.mjs" } },
+      rollupOptions: { external: ["lmdb", "@node-rs/crc32", "vite"], output: { entryFileNames: `${name}.mjs` } },
     },
   });
-  return pathToFileURL(join(outDir, "owner-main.mjs"));
+  return pathToFileURL(join(outDir, `${name}.mjs`));
 }
 
 /** Removes the bundles of processes that are gone. */
