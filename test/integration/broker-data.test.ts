@@ -1,44 +1,26 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { LocalBroker } from "../../local/broker/local-broker.ts";
-import { startBroker } from "../../local/broker/start-broker.ts";
 import { committedOffsets, createTopic, topicBounds } from "../../local/broker/topics.ts";
 import { articleOf, encodeArticle } from "../../local/feed/articles.ts";
-import { ArticleFeed } from "../../local/feed/plan.ts";
-import { FeedProducer } from "../../local/feed/producer.ts";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
-import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
 import { craft } from "../consumers/kafka/support/batch-builder.ts";
 import { uniqueTopic } from "../support/broker.ts";
+import { startDataBroker, type DataBroker } from "../support/data-broker.ts";
 import { sendExactly } from "../support/exact-producer.ts";
 import { getPartitions, until, type PartitionBody } from "../support/http.ts";
 import { openService } from "../support/open-service.ts";
 
 const MIB = 1024 * 1024;
-let folder: string;
-let broker: LocalBroker;
+let broker: DataBroker;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "ysearch-broker-data-"));
-  broker = await startBroker({ dataDirectory: join(folder, "broker") });
+  broker = await startDataBroker();
 });
-
-afterAll(async () => {
-  await broker.stop();
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** Changes the broker's data while it is down, cleanly, so that it does not look its log over at the next start. */
-async function whileDown(change: (data: string) => Promise<void>): Promise<void> {
-  await broker.stop();
-  await change(join(folder, "broker", "data"));
-  broker = await startBroker({ dataDirectory: join(folder, "broker") });
-}
+afterAll(() => broker.stop());
 
 /** Adds bytes to, or changes those of, the only segment of a partition. */
 async function rewrite(data: string, topic: string, partition: number, change: (log: Buffer) => Buffer): Promise<void> {
@@ -77,7 +59,7 @@ it("a damaged batch and one that inflates beyond all bounds stop their partition
     }
   }
   const bomb = { number: 1, deflate: () => gzipSync(Buffer.alloc(96 * MIB)) };
-  await whileDown(async (data) => {
+  await broker.whileDown(async (data) => {
     await rewrite(data, topic, 0, (log) => {
       // The second batch's last byte: a header of its record.
       const second = 12 + log.readInt32BE(8);
@@ -128,42 +110,3 @@ async function rssMiB(service: ServiceProcess): Promise<number> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / MIB;
 }
-
-it("a broker that comes back with an older copy of its data stops what was read beyond it; the rest flows", async () => {
-  const names = await namesOf("older", 2);
-  const { topic, group } = names;
-  const feed = new ArticleFeed(20);
-  const send = async (count: number): Promise<void> => {
-    const producer = new FeedProducer(broker.brokers, topic);
-    await producer.connect();
-    await producer.send(feed.next(count, Date.now()));
-    await producer.close();
-  };
-  await send(30);
-  const limits = { disputeFor: "2s", retryMax: "500ms" };
-  const service = await openService({ broker: { brokers: [...broker.brokers] }, source: names, limits });
-  await untilCaughtUp(service.url, "articles", 20_000);
-  const copy = join(folder, "copy");
-  await whileDown((data) => cp(data, copy, { recursive: true }));
-  await sendExactly(broker.brokers, topic, [article(100), article(101)], 1);
-  await untilCaughtUp(service.url, "articles", 20_000);
-  const ends = (await topicBounds(broker.brokers, topic)).map(({ end }) => end);
-  await until(
-    () => committedOffsets(broker.brokers, group, topic),
-    (committed) => committed.get(1) === ends[1],
-  );
-  await whileDown(async (data) => {
-    await rm(data, { recursive: true });
-    await cp(copy, data, { recursive: true });
-  });
-  const [first, second] = await partitionsOf(
-    service,
-    (all) => all[1]?.observed === "stopped" && all[0]?.observed === "running",
-  );
-  expect(second?.stop).toMatchObject({ code: "ABOVE_LOG_END", wanted: String(ends[1]) });
-  expect(first?.committed).toBe(String(ends[0]));
-  const held = await committedOffsets(broker.brokers, group, topic);
-  expect(held.get(1)).toBeLessThan(ends[1] ?? 0);
-  expect((await service.get("/v1/documents/articles/article-101")).status).toBe(200);
-  expect(await differingArticles(service.url, "articles", feed.expected)).toEqual([]);
-});
