@@ -95,6 +95,7 @@ function unused(): ControlPlane {
     epochs: { open: refuse },
     gaps: { list: refuse },
     audit: { list: refuse },
+    barriers: { create: refuse, get: refuse },
     owners: { owners: refuse, writeAcks: 2, readOwners: 2, repair: refuse },
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
 import { registerAudit } from "./audit/index.ts";
+import { registerBarriers } from "./barriers/index.ts";
 import { registerDocuments } from "./documents/index.ts";
 import { Connections } from "./edge/connections.ts";
 import { replyWithProblem } from "./edge/error-reply.ts";
@@ -60,6 +61,7 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerGaps(app, context);
   registerAudit(app, context);
   registerLag(app, context);
+  registerBarriers(app, context);
   registerDocuments(app, context);
   registerKv(app, context);
 }

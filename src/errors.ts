@@ -178,6 +178,31 @@ export const ERRORS = {
     title: "`counting` is for kinds that count",
     remedy: "Leave it out: versioned kinds have no rows to continue or to replace.",
   },
+  BARRIER_UNKNOWN: {
+    kind: "not-found",
+    title: "The source has no such barrier",
+    remedy: "A barrier is kept for a day; set a new one: POST /v1/sources/{source}/barriers.",
+  },
+  BARRIER_BLOCKED: {
+    kind: "wrong-state",
+    title: "Partitions that the barrier would wait for are stopped or paused",
+    remedy: "Resume the partitions that the context names, or end their pause, and repeat.",
+  },
+  BARRIER_IN_FUTURE: {
+    kind: "impossible",
+    title: "The barrier's time is still to come",
+    remedy: "Wait for it: a barrier is fixed to offsets when it is set.",
+  },
+  BARRIERS_TOO_MANY: {
+    kind: "too-many",
+    title: "The source has as many barriers as it can have",
+    remedy: "Set one barrier for several writes, or wait until earlier ones expire, a day after they were set.",
+  },
+  EXPLAIN_BUSY: {
+    kind: "too-many",
+    title: "Too many explanations are under way",
+    remedy: "Try again after Retry-After.",
+  },
   CURSOR_UNKNOWN: {
     kind: "malformed",
     title: "The cursor is none that this query gave",

@@ -22,6 +22,7 @@ const TAGS = [
   { name: "gaps", description: "What was passed over: lost, skipped, dead-lettered, given up." },
   { name: "audit", description: "Who did what, when and why." },
   { name: "lag", description: "How far behind each partition is." },
+  { name: "barriers", description: "Whether everything up to a moment is applied." },
   { name: "documents", description: "What is stored, with the record it came from." },
   { name: "kv", description: "The owners of the KV plane." },
 ];

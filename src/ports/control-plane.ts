@@ -2,6 +2,7 @@ import type { LagBasis } from "../core/lag.ts";
 import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
+import type { BarrierCommands } from "./barriers.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
 import type { AuditQueries, EpochCommands, GapQueries, PauseCommands, ResumeCommands } from "./operators.ts";
 
@@ -20,6 +21,7 @@ export interface ControlPlane {
   readonly epochs: EpochCommands;
   readonly gaps: GapQueries;
   readonly audit: AuditQueries;
+  readonly barriers: BarrierCommands;
 }
 
 /** Whether the process can serve its API. */

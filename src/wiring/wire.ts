@@ -5,6 +5,7 @@ import { createDeadLetters, createRecordSource, type KafkaConnection } from "../
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
+import { BarrierService } from "../barriers/barrier-service.ts";
 import { systemClock } from "../clock.ts";
 import type { BrokerConfig, SourceSeed, StreamsConfig } from "../config/index.ts";
 import { createDecoderCompiler } from "../decoding/compiler.ts";
@@ -236,6 +237,7 @@ function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneP
     epochs: new EpochService(operators),
     gaps: new GapReader(new GapLedger(plane.control)),
     audit: operators.audit,
+    barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
     owners: {
       owners,
       writeAcks,

@@ -12,6 +12,8 @@ const SERVICES = [
   "src/fleet",
   "src/gaps",
   "src/audit",
+  "src/barriers",
+  "src/explain",
   "src/operators",
   "src/jobs",
   "src/control",

@@ -12,6 +12,7 @@ import type {
   SourceView,
 } from "../../../src/ports/control-plane.ts";
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
+import { FakeBarriers } from "./fake-barriers.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
 
@@ -236,11 +237,13 @@ export class FakeControlPlane implements ControlPlane {
   readonly epochs = this.operators.epochs;
   readonly gaps = this.operators.gaps;
   readonly audit = this.operators.audit;
+  readonly barriers = new FakeBarriers();
 
   /** Forgets what a test set or did. */
   reset(): void {
     this.operators.reset();
     this.judged.length = 0;
+    this.barriers.failure = undefined;
     this.ingestHealth = { healthy: true, phase: "serving", measuredAt: NOW, sources: [] };
     this.phase = "serving";
     this.kv = "up";

@@ -1,0 +1,128 @@
+import { Type } from "@sinclair/typebox";
+import { BARRIER_STATES } from "../../src/ports/barriers.ts";
+import { Closed, Words } from "../schema/closed.ts";
+import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
+import { SourceParams } from "../schema/params.ts";
+import { Count, OFFSET_PATTERN, OffsetText, PartitionNumber, Text, Time, TIME_PATTERN } from "../schema/values.ts";
+
+/** More partitions than a topic has. */
+const PARTITIONS_MAX = 10_000;
+
+const Offsets = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: "object",
+  description: "Offsets by partition: everything below them. Partitions that are not named do not matter.",
+  propertyNames: { type: "string", pattern: "^(?:0|[1-9][0-9]{0,9})$" },
+  additionalProperties: { type: "string", pattern: OFFSET_PATTERN },
+  minProperties: 1,
+  maxProperties: PARTITIONS_MAX,
+});
+
+export const BarrierBody = Closed({
+  at: Type.Union(
+    [
+      Type.Literal("now", {
+        description: "Everything that is in the log now, as a reader of committed records sees it.",
+      }),
+      Type.String({
+        pattern: TIME_PATTERN,
+        description: "Everything before the first record with this broker timestamp or a later one.",
+        examples: ["2026-11-30T08:15:00.000Z"],
+      }),
+      Offsets,
+    ],
+    { description: "What is to be applied. Fixed to offsets once, when the barrier is set." },
+  ),
+});
+
+const BarrierPartition = Closed({
+  partition: PartitionNumber,
+  from: OffsetText,
+  to: OffsetText,
+  applied: OffsetText,
+  done: Type.Boolean(),
+  blocked: Type.Optional(
+    Closed(
+      { by: Words(["stop", "pause"]), why: Text("Code of the stop, reason of the pause.") },
+      { description: "It will not go on before somebody acts." },
+    ),
+  ),
+});
+
+export const Barrier = Closed({
+  id: Text("Name of the barrier within its source."),
+  source: Text("Name of the source."),
+  state: Words(
+    BARRIER_STATES,
+    "`done`: everything below it is applied, or counted in `losses`. `blocked`: partitions that it waits for are stopped or paused. `given-up`: an operator opened another log before it was done.",
+  ),
+  at: Words(["now", "timestamp", "offsets"], "What it was fixed from."),
+  timestamp: Type.Optional(Time),
+  actor: Text("Name of the token that set it."),
+  createdAt: Time,
+  expiresAt: Time,
+  asOf: Time,
+  partitions: Type.Array(BarrierPartition, {
+    description:
+      "`[from, to)` is what was not applied when it was set; `applied` is how far it is now, on whichever instance.",
+  }),
+  losses: Closed(
+    {
+      deadLetters: Count("Records of the ranges that are in the dead-letter topic."),
+      gaps: Count("Entries of the gap ledger, other than dead letters, that overlap the ranges."),
+      gapOffsets: Count("Offsets of the ranges that those passed over."),
+      exact: Type.Boolean({ description: "False: the numbers are at most, since an entry reaches beyond its range." }),
+    },
+    { description: "What of the ranges was passed over instead of applied." },
+  ),
+});
+
+const BarrierParams = Closed({
+  source: SourceParams.properties.source,
+  barrier: Type.String({ pattern: "^(?:0|[1-9][0-9]{0,14})$", description: "`id` of the barrier.", examples: ["7"] }),
+});
+
+/** Longest that an answer waits, seconds: below the longest that any answer may take. */
+const WAIT_PATTERN = "^(?:[0-9]|1[0-9]|20)$";
+
+export const createBarrierSchema = {
+  body: BarrierBody,
+  ...operation({
+    operationId: "createBarrier",
+    summary: "Set a barrier",
+    description:
+      "Fixes `now`, a time or offsets to offsets, and stores them: whether everything below is applied is then asked of the barrier, on any instance. 409 when partitions that it would wait for are stopped or paused. At most 64 per source, each kept for a day. Needs the role operator.",
+    tag: "barriers",
+    params: SourceParams,
+    querystring: NO_QUERY,
+    response: {
+      201: json("The barrier.", Barrier, { Location: { type: "string", description: "Where to ask for it." } }),
+    },
+    errors: [
+      ...BODY_ERRORS,
+      "SOURCE_UNKNOWN",
+      "PARTITION_UNKNOWN",
+      "BARRIER_BLOCKED",
+      "BARRIER_IN_FUTURE",
+      "BARRIERS_TOO_MANY",
+      "BROKER_UNAVAILABLE",
+      "KV_UNAVAILABLE",
+      "NOT_READY",
+    ],
+  }),
+};
+
+export const getBarrierSchema = operation({
+  operationId: "getBarrier",
+  summary: "Whether everything below a barrier is applied",
+  description:
+    "As the KV plane holds it, whoever reads the partitions. With `wait` the answer comes when the barrier is done, blocked or given up, or when the time is up; ask again while it is `waiting`.",
+  tag: "barriers",
+  params: BarrierParams,
+  querystring: Closed({
+    wait: Type.Optional(
+      Type.String({ pattern: WAIT_PATTERN, description: "Longest wait, whole seconds, at most 20.", examples: ["20"] }),
+    ),
+  }),
+  response: { 200: json("The barrier.", Barrier) },
+  errors: ["SOURCE_UNKNOWN", "BARRIER_UNKNOWN", "KV_UNAVAILABLE"],
+});

@@ -1,0 +1,161 @@
+import type { BarrierRecord } from "../control/barrier-records.ts";
+import type { Offset } from "../core/offset.ts";
+import { logOf } from "../core/topic/binding.ts";
+import { StreamsError } from "../errors.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { SourceService } from "../fleet/source-service.ts";
+import { GapLedger } from "../gaps/gap-ledger.ts";
+import type {
+  BarrierAt,
+  BarrierCommands,
+  BarrierPartition,
+  BarrierState,
+  BarrierView,
+  BarrierWait,
+} from "../ports/barriers.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ControlStore } from "../ports/kv-plane.ts";
+import { BarrierStore } from "./barrier-store.ts";
+import { fixOffsets } from "./fixing.ts";
+import { lossesOf } from "./losses.ts";
+import { type Progress, progressOf, readBinding } from "./progress.ts";
+
+/** A barrier is forgotten after a day. */
+const LIFE_MS = 86_400_000;
+
+/** How often a waiting answer looks. */
+const LOOK_MS = 250;
+
+/** Answers that wait at once; a further one is given as things stand. */
+const WAITING_MAX = 64;
+
+/** What barriers are made of. */
+export interface BarrierParts {
+  readonly fleet: Pick<Fleet, "service" | "phase">;
+  readonly control: ControlStore;
+  readonly clock: Clock;
+}
+
+/** Barriers of every source, in control records: whichever instance is asked, it answers for the whole fleet. */
+export class BarrierService implements BarrierCommands {
+  readonly #parts: BarrierParts;
+  readonly #store: BarrierStore;
+  readonly #gaps: GapLedger;
+  #waiting = 0;
+
+  constructor(parts: BarrierParts) {
+    this.#parts = parts;
+    this.#store = new BarrierStore(parts.control);
+    this.#gaps = new GapLedger(parts.control);
+  }
+
+  async create(source: string, at: BarrierAt, actor: string): Promise<BarrierView> {
+    const { fleet, clock } = this.#parts;
+    const service = fleet.service(source);
+    const offsets = await fixOffsets(service, at, clock.now());
+    const binding = await readBinding(service);
+    const log = binding === undefined ? 0 : logOf(binding);
+    const targets = [...offsets].map(([partition, to]) => ({ partition, to })).toSorted(byPartition);
+    const progress = await progressOf(service, log, targets);
+    refuseBlocked(
+      targets.map(({ partition }) => partition),
+      progress,
+    );
+    const createdAt = clock.now();
+    const record = await this.#store.add(source, {
+      at: at.at === "timestamp" ? { at: at.at, timestampMs: at.timestampMs } : { at: at.at },
+      createdAt,
+      expiresAt: createdAt + LIFE_MS,
+      actor,
+      log,
+      targets: targets.map(({ partition, to }, index) => ({
+        partition,
+        from: Math.min(progress[index]?.applied ?? 0, to),
+        to,
+      })),
+    });
+    return this.#view(service, record, progress);
+  }
+
+  async get(source: string, id: string, wait: BarrierWait): Promise<BarrierView> {
+    const { fleet, clock } = this.#parts;
+    const service = fleet.service(source);
+    const record = await this.#store.read(source, id, clock.now());
+    const until = clock.monotonic() + (this.#waiting < WAITING_MAX ? wait.waitMs : 0);
+    this.#waiting += 1;
+    try {
+      let progress = await progressOf(service, record.log, record.targets);
+      while (stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal)) {
+        await this.#pause(Math.min(LOOK_MS, Math.max(until - clock.monotonic(), 1)), wait.signal);
+        progress = await progressOf(service, record.log, record.targets);
+      }
+      return await this.#view(service, record, progress);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #goesOn(until: number, signal: AbortSignal): boolean {
+    const { fleet, clock } = this.#parts;
+    return clock.monotonic() < until && !signal.aborted && fleet.phase !== "draining";
+  }
+
+  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#parts.clock.after(delayMs, done);
+      function done(): void {
+        cancel();
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done);
+    });
+  }
+
+  async #view(service: SourceService, record: BarrierRecord, progress: readonly Progress[]): Promise<BarrierView> {
+    const { number, at, targets, log: _log, ...rest } = record;
+    const ranges = targets.map((target, index) => ({ ...target, topicEpochs: progress[index]?.topicEpochs ?? [] }));
+    return {
+      ...rest,
+      id: String(number),
+      source: service.name,
+      state: stateOf(progress),
+      at: at.at,
+      ...(at.at === "timestamp" ? { timestampMs: at.timestampMs } : {}),
+      asOf: this.#parts.clock.now(),
+      partitions: targets.map((target, index) => partitionOf(target, progress[index])),
+      losses: await lossesOf(this.#gaps, service.name, ranges),
+    };
+  }
+}
+
+function byPartition(one: { readonly partition: number }, other: { readonly partition: number }): number {
+  return one.partition - other.partition;
+}
+
+function partitionOf(
+  target: { readonly partition: number; readonly from: Offset; readonly to: Offset },
+  progress: Progress | undefined,
+): BarrierPartition {
+  const { applied = 0, done = false, blocked } = progress ?? {};
+  return { ...target, applied, done, ...(blocked === undefined ? {} : { blocked }) };
+}
+
+function stateOf(progress: readonly Progress[]): BarrierState {
+  if (progress.every(({ done }) => done)) return "done";
+  if (progress.some(({ done, givenUp }) => givenUp && !done)) return "given-up";
+  return progress.some(({ blocked }) => blocked !== undefined) ? "blocked" : "waiting";
+}
+
+/** Nobody should wait for what waits for a person. @throws StreamsError BARRIER_BLOCKED */
+function refuseBlocked(partitions: readonly number[], progress: readonly Progress[]): void {
+  const blocked = partitions.flatMap((partition, index) => {
+    const block = progress[index]?.blocked;
+    return block === undefined ? [] : [{ partition, text: `${partition}: ${block.by} ${block.why}` }];
+  });
+  if (blocked.length === 0) return;
+  const named = blocked.map(({ partition }) => partition).join(", ");
+  throw new StreamsError("BARRIER_BLOCKED", `partitions that are not read now: ${named}`, {
+    blocked: blocked.map(({ text }) => text).join("; "),
+  });
+}
