@@ -51,7 +51,7 @@ export const putPartitionPauseSchema = {
     params: PartitionParams,
     querystring: NO_QUERY,
     response: { 200: json("What holds now.", PauseState) },
-    errors: [...BODY_ERRORS, ...CHANGE_ERRORS, "PARTITION_UNKNOWN", "PAUSE_UNTIL_PAST"],
+    errors: [...BODY_ERRORS, ...CHANGE_ERRORS, "BROKER_UNAVAILABLE", "PARTITION_UNKNOWN", "PAUSE_UNTIL_PAST"],
   }),
 };
 
@@ -63,7 +63,7 @@ export const deletePartitionPauseSchema = operation({
   params: PartitionParams,
   querystring: ReasonQuery,
   response: { 200: json("What holds now.", PauseState) },
-  errors: [...CHANGE_ERRORS, "PARTITION_UNKNOWN", "ORIGIN_REFUSED"],
+  errors: [...CHANGE_ERRORS, "BROKER_UNAVAILABLE", "PARTITION_UNKNOWN", "ORIGIN_REFUSED"],
 });
 
 const RESUME_ERRORS = [

@@ -33,7 +33,7 @@ export class EpochService implements EpochCommands {
   }
 
   async open(source: string, order: Order, counting: "continues" | "replaces" | undefined): Promise<EpochView> {
-    const service = serviceOf(this.#parts.fleet, { source });
+    const service = await serviceOf(this.#parts.fleet, { source });
     const detail = counting === undefined ? "" : `counting ${counting}`;
     const call = { ...order, action: "open-epoch", source, partition: null, detail } as const;
     const view = await this.#parts.audit.around(call, (audit) => this.#open(service, { ...order, audit }, counting));

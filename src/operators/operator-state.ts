@@ -25,13 +25,16 @@ export interface OperatorState {
   readonly stops: ReadonlyMap<number, Stored<StopRecord>>;
 }
 
-/** The source that a call is about, and that it has the partition. @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */
-export function serviceOf(fleet: Pick<Fleet, "service">, { source, partition }: Target): SourceService {
+/**
+ * The source that a call is about. A partition that this process does not know of yet is looked for at the broker.
+ * @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN; SourceFault
+ */
+export async function serviceOf(fleet: Pick<Fleet, "service">, { source, partition }: Target): Promise<SourceService> {
   const service = fleet.service(source);
-  if (partition !== undefined && !service.partitions.includes(partition)) {
-    const { topic } = service.parts.inForce.definition;
+  if (partition === undefined || service.partitions.includes(partition)) return service;
+  const { partitions, topic } = await service.parts.source.identity();
+  if (partition >= partitions)
     throw new StreamsError("PARTITION_UNKNOWN", `topic ${topic} has no partition ${partition}`);
-  }
   return service;
 }
 

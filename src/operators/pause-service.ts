@@ -48,7 +48,7 @@ export class PauseService implements PauseCommands {
     make: (audit: string, nowMs: number) => Pause | null,
   ): Promise<PauseView> {
     const { fleet, audit, clock } = this.#parts;
-    const service = serviceOf(fleet, target);
+    const service = await serviceOf(fleet, target);
     const { source, partition } = target;
     const whole = partition === undefined;
     const call = { ...order, action: `${action}-${whole ? "source" : "partition"}`, source, detail } as const;

@@ -40,12 +40,12 @@ export class ResumeService implements ResumeCommands {
 
   async etag(target: Target): Promise<string> {
     const { fleet, control, clock } = this.#parts;
-    serviceOf(fleet, target);
+    await serviceOf(fleet, target);
     return tagOf(await readState(control, target), target, clock.now());
   }
 
   async resume(target: Required<Target>, order: Order, request: ResumeRequest, ifMatch: string): Promise<ResumedView> {
-    const service = serviceOf(this.#parts.fleet, target);
+    const service = await serviceOf(this.#parts.fleet, target);
     const view = await this.#audited(target, order, request, async (audit) => {
       const state = await this.#matching(target, ifMatch);
       const resuming = this.#resuming(service, state, order, request);
@@ -61,7 +61,7 @@ export class ResumeService implements ResumeCommands {
     request: ResumeRequest,
     ifMatch: string,
   ): Promise<readonly ResumptionItem[]> {
-    const service = serviceOf(this.#parts.fleet, { source });
+    const service = await serviceOf(this.#parts.fleet, { source });
     const state = await this.#matching({ source }, ifMatch);
     const stopped = [...state.stops].filter(([, { value }]) => value.stop !== null);
     if (stopped.length === 0) return [];

@@ -107,6 +107,10 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (copy !== undefined && onlyCopyIsLater(facts)) return fromCopy(copy, bounds);
   if (facts.unread === true) return { decision: "first-start" };
   if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
+  // Nothing was ever applied, and the plane remembers where this partition begins: a reset of the group to there, or to
+  // before, moved nothing that was applied.
+  if (copy === undefined && startRecord !== undefined && committed <= startRecord.from)
+    return within(committed, bounds);
   if (copy === undefined) {
     return halt("KV_COPY_MISSING", `committed offset ${committed} without a copy`, committed, bounds);
   }

@@ -35,6 +35,13 @@ describe("I5: the start is decided from start record, commit, copy and bounds", 
     expect(decision).toEqual({ decision: "start", at: 50 });
   });
 
+  it("a group that was reset to where a partition begins, or before, lost nothing: there is a start record and no copy", () => {
+    const startRecord = { from: 40, before: null, copyBefore: null, settled: false };
+    expect(decideStart(facts({ startRecord, committed: 40 }))).toEqual({ decision: "start", at: 40 });
+    expect(decideStart(facts({ startRecord, committed: 20 }))).toEqual({ decision: "start", at: 20 });
+    expect(decideStart(facts({ startRecord, committed: 41 }))).toMatchObject({ stop: { code: "KV_COPY_MISSING" } });
+  });
+
   it("no commit and no copy is a first start", () => {
     expect(decideStart(facts({}))).toEqual({ decision: "first-start" });
   });
