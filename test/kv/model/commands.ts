@@ -82,8 +82,104 @@ export interface Schedule {
   readonly commands: readonly Command[];
 }
 
+const noise = fc.array(command, { maxLength: 2 });
+const write: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant("write" as const),
+  receipts: fc.boolean(),
+  cells: fc.array(cell, { minLength: 1, maxLength: 3 }),
+});
+const set: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant("set" as const),
+  record: fc.nat(RECORDS - 1),
+  back: fc.constant(0),
+});
+const change = fc.oneof(write, set);
+const drain: Command = { kind: "turns", count: 400, seed: 5, owner: undefined };
+const on = (kind: "crash" | "leave" | "return" | "wipe" | "rot" | "misflush" | "repair", owner: Index): Command => ({
+  kind,
+  owner,
+});
+/** Messages are answered and timers fire, `times` times. */
+const pass = (times: number): readonly Command[] =>
+  Array.from({ length: times }, () => [drain, { kind: "time", timers: 1 } as const]).flat();
+const reads: readonly Command[] = [
+  { kind: "restore" },
+  ...Array.from({ length: RECORDS }, (_, record) => ({ kind: "read", record }) as const),
+  { kind: "list", limit: 2 },
+];
+/** Everything is read while `owner` is away. */
+const readWithout = (owner: Index): readonly Command[] => [on("leave", owner), ...reads, drain, on("return", owner)];
+
+const roles = fc.constantFrom<readonly [Index, Index, Index]>(
+  [0, 1, 2],
+  [0, 2, 1],
+  [1, 0, 2],
+  [1, 2, 0],
+  [2, 0, 1],
+  [2, 1, 0],
+);
+const loss = fc.constantFrom("wipe" as const, "rot" as const, "misflush" as const);
+const few = fc.integer({ min: 0, max: 6 });
+
+/** What `lagging` missed is held by `lost`, which loses it, and by `other`, which is away while `lost` comes back. */
+const missed = fc
+  .tuple(roles, loss, fc.array(change, { minLength: 1, maxLength: 3 }), few, few)
+  .map(([[lagging, lost, other], how, changes, before, during]): readonly (readonly Command[])[] => [
+    [on("leave", lagging), ...changes, drain, on("return", lagging), ...pass(before)],
+    [
+      on(how, lost),
+      ...(how === "misflush" ? [] : [{ kind: "restore" } as const]),
+      drain,
+      ...pass(1),
+      on("repair", lost),
+    ],
+    [drain, on("leave", other), ...pass(during + 6)],
+    [...reads, drain, on("return", other), ...pass(12)],
+    readWithout(other),
+  ]);
+
+/** An owner that merges dies in the middle of it, and misses what is written then. */
+const interrupted = fc
+  .tuple(roles, loss, fc.array(change, { minLength: 2, maxLength: 6 }), fc.nat(60), few)
+  .map(([[other, lost, peer], how, changes, turnsBefore, after]): readonly (readonly Command[])[] => [
+    [...changes, drain, on(how, lost), { kind: "restore" }, ...pass(1), on("repair", lost)],
+    [...pass(2 + (turnsBefore % 12)), { kind: "turns", count: turnsBefore, seed: turnsBefore, owner: undefined }],
+    [on("crash", turnsBefore % 4 === 0 ? peer : lost), ...changes.slice(0, 2), ...pass(after)],
+    pass(20),
+    readWithout(other),
+  ]);
+
+/** What one owner alone took is decided while it is away, and stays so when it is back. */
+const stranded = fc
+  .tuple(roles, fc.array(change, { minLength: 1, maxLength: 3 }), fc.array(change), fc.boolean())
+  .map(([[only, second, third], changes, before, restart]): readonly (readonly Command[])[] => [
+    [...before, drain, ...reads, drain, ...changes],
+    [
+      { kind: "turns", count: 20, seed: 3, owner: only },
+      ...changes,
+      { kind: "turns", count: 20, seed: 3, owner: only },
+    ],
+    [
+      on("crash", second),
+      on("crash", third),
+      on("leave", only),
+      ...(restart ? [{ kind: "restart", kill: true } as const] : []),
+    ],
+    [...pass(4), ...reads, drain, on("return", only), ...pass(4)],
+    [...readWithout(second), ...pass(4), ...readWithout(only), ...pass(4), ...reads],
+  ]);
+
+/** Scenes in which a rule that is broken shows, with anything between their parts. */
+const scenes = fc
+  .tuple(fc.oneof(missed, interrupted, stranded), fc.array(noise, { minLength: 6, maxLength: 6 }), change)
+  .map(([parts, between, first]) => [
+    first,
+    drain,
+    ...parts.flatMap((part, index) => [...(between[index] ?? []), ...part]),
+  ]);
+
 /** Any schedule. */
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
   reckless: fc.constantFrom(false, false, false, false, false, false, true),
-  commands: fc.array(command, { minLength: 20, maxLength: 60, size: "max" }),
+  commands: fc.oneof(fc.array(command, { minLength: 20, maxLength: 60, size: "max" }), scenes),
 });
