@@ -1,6 +1,10 @@
 import type { KindName } from "../src/core/source.ts";
 import type { Kind } from "../src/ports/kind.ts";
+import { campaigns } from "./campaigns.ts";
+import { dials } from "./dials.ts";
 import { documents } from "./documents.ts";
 
 /** The kinds that this build can run, by name. A further kind is one file and one line here. */
-export const kinds: ReadonlyMap<KindName, Kind> = new Map<KindName, Kind>([[documents.name, documents]]);
+export const kinds: ReadonlyMap<KindName, Kind> = new Map<KindName, Kind>(
+  [documents, campaigns, dials].map((kind) => [kind.name, kind]),
+);

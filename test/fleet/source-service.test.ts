@@ -105,7 +105,7 @@ describe("poison", () => {
     await made.clock.advance(3_000);
     expect(made.letters.letters.map((letter) => [letter.offset, letter.fault.code])).toEqual([
       [1, "DECODE_TEST"],
-      [2, "CONTRACT_KEY"],
+      [2, "CONTRACT_KEY_MISSING"],
     ]);
     expect(made.stored("a")?.text).toBe("good");
     expect(made.log.committed.get(0)).toBe(3);

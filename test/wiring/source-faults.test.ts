@@ -13,6 +13,8 @@ describe("what keeps a configured source from running", () => {
     ["the built-in descriptor with the kind's own mapping", "  - { name: a, kind: documents, topic: a }", []],
     ["raw documents", "  - { name: a, kind: documents, topic: a, format: raw }", []],
     ["bids as documents", "  - { name: b, kind: documents, topic: b, descriptor: { subject: ysearch.bid } }", []],
+    ["campaigns", "  - { name: c, kind: campaigns, topic: c }", []],
+    ["dials", "  - { name: d, kind: dials, topic: d }", []],
     [
       "a kind that this build lacks",
       "  - { name: a, kind: traffic, topic: a }",
