@@ -43,7 +43,8 @@ export class UnknownFields {
   begin(): void {
     this.#pendingLength = 0;
     this.#pendingOther = 0;
-    this.#names.length = 0;
+    // Even an empty array's length is not set for nothing: this runs for every record.
+    if (this.#names.length > 0) this.#names.length = 0;
   }
 
   /** Notes that the message at `depth` is the value of field `number`. The record's message is at 0. */
