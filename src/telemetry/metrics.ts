@@ -58,12 +58,36 @@ export function createMetrics(controlPlane: Measured): () => Promise<MetricsText
 
 function snapshotOf({ sources, lag, owners }: Measured): Snapshot {
   const list = sources.list();
+  const all = list.flatMap((source) => sources.partitions(source.name).map((partition) => ({ source, partition })));
+  const elsewhere = all.filter(isElsewhere).map(({ partition }) => nameOf(partition));
+  const isOurs = (row: Named): boolean => !elsewhere.includes(nameOf(row));
+  const measured = lag.all();
   return {
     sources: list,
-    partitions: list.flatMap(({ name }) => sources.partitions(name)),
-    lag: lag.all(),
+    partitions: all.map(({ partition }) => partition).filter(isOurs),
+    lag: { ...measured, partitions: measured.partitions.filter(isOurs) },
     owners: owners.owners(),
   };
+}
+
+type Named = Pick<PartitionView, "source" | "partition">;
+
+/**
+ * Whether another member of the group reads a partition: then that one reports it, or sums over instances would count it
+ * twice. While our consumer is not in the group nobody may, so everything that is known is reported.
+ */
+function isElsewhere({
+  source,
+  partition,
+}: {
+  readonly source: SourceView;
+  readonly partition: PartitionView;
+}): boolean {
+  return partition.observed === "unassigned" && source.consumer.state === "joined";
+}
+
+function nameOf({ source, partition }: Named): string {
+  return `${source}/${partition}`;
 }
 
 function gauge(registry: Registry, { name, help, labels, series }: Metric, snapshot: () => Snapshot): void {

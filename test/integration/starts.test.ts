@@ -8,6 +8,7 @@ import { uniqueTopic, useBroker } from "../support/broker.ts";
 import { sendExactly, type ExactRecord } from "../support/exact-producer.ts";
 import { getPartitions, until } from "../support/http.ts";
 import { openService, untilSource, warnings } from "../support/open-service.ts";
+import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
 
 const brokers = useBroker();
 const broker = { brokers: [...brokers] };
@@ -140,5 +141,30 @@ describe("a dead-letter topic that cannot be written to", () => {
       await sendExactly(brokers, names.topic, [bad]);
     }
     expect((await warnings(service)).length).toBeLessThan(12);
+  });
+});
+
+describe("metrics", () => {
+  it("report each partition by the member that reads it; labels are names and numbers", async () => {
+    const names = await newTopic(4);
+    for (const partition of [0, 1, 2, 3]) await sendExactly(brokers, names.topic, [article(partition)], partition);
+    const service = await openService({ broker, source: names });
+    await untilCaughtUp(service.url, "articles", 20_000);
+    await until(
+      () => committedOffsets(brokers, names.group, names.topic),
+      (committed) => [...committed.values()].every((offset) => offset === 1),
+    );
+    const metrics = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
+    const lagSeries = (text: string): string[] =>
+      text.split("\n").filter((line) => line.startsWith("ysearch_streams_lag_records{"));
+    expect(lagSeries(await metrics())).toHaveLength(4);
+    const other = new SourceProbe({ brokers, ...names }, () => undefined).run();
+    await other.until("half of the partitions", () => other.assignment?.partitions.length === 2);
+    await until(
+      () => getPartitions(service.url),
+      (all) => all.filter(({ observed }) => observed === "running").length === 2,
+    );
+    const text = await metrics();
+    expect(lagSeries(text)).toHaveLength(2);
   });
 });

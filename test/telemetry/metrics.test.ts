@@ -72,4 +72,21 @@ describe("GET /metrics says the same as REST", () => {
     gone = true;
     expect((await metrics()).text).not.toContain('partition="1"');
   });
+
+  it("leaves to another member of the group what that one reads, and reports all that is known while out of the group", async () => {
+    const controlPlane = new FakeControlPlane();
+    const [partition] = controlPlane.sources.partitions("articles");
+    let state = "joined";
+    const sources = {
+      ...controlPlane.sources,
+      list: () => controlPlane.sources.list().map((source) => ({ ...source, consumer: { ...source.consumer, state } })),
+      partitions: (name: string) =>
+        name === "articles" && partition !== undefined ? [{ ...partition, observed: "unassigned" as const }] : [],
+    };
+    const metrics = createMetrics({ sources, lag: controlPlane.lag, owners: controlPlane.owners });
+    const line = `_state{source="articles",partition="${partition?.partition ?? "?"}"`;
+    expect((await metrics()).text).not.toContain(line);
+    state = "backing-off";
+    expect((await metrics()).text).toContain(line);
+  });
 });
