@@ -18,6 +18,8 @@ export interface TakenDirectories {
    * missing. Returns why it cannot be used.
    */
   readonly retake: (owner: OwnerName, create: boolean) => Promise<OwnerReason | undefined>;
+  /** Whether the directory that is there now is the one that was taken: to be asked after a store was opened in it. */
+  readonly holds: (owner: OwnerName) => boolean;
   readonly release: () => Promise<void>;
 }
 
@@ -60,7 +62,8 @@ export async function takeDirectories(directories: readonly [string, string, str
       refused.set(owner, unusable(error));
     }
   }
-  return { paths, refused, retake, release };
+  const holds = (owner: OwnerName): boolean => locks.get(owner)?.stillHeld() === true;
+  return { paths, refused, retake, holds, release };
 }
 
 async function retakeDirectory(

@@ -11,7 +11,7 @@ import { type MergeSurroundings, beginMerging, mergeUntilItCounts } from "./merg
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
-import type { OwnerReasonCode } from "./protocol.ts";
+import type { OwnerReason, OwnerReasonCode } from "./protocol.ts";
 import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
 import { discardSetAside, setStoreAside } from "./store-aside.ts";
@@ -32,6 +32,8 @@ export interface HealerOptions extends RetriesOptions {
 const VOIDING: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_IO", "OWNER_CORRUPT"]);
 /** After these, an owner does not come back by itself. */
 const FINAL: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_CORRUPT"]);
+
+const REPLACED: OwnerReason = { code: "OWNER_DIRECTORY", text: "the directory was replaced while it was looked at" };
 
 /** Brings owners back that are not up, and keeps those that are alike. */
 export class Healer {
@@ -155,6 +157,7 @@ export class Healer {
     // Not before: until the others know, what it holds may be what W counts on.
     setStoreAside(link.directory);
     await this.#unlessDown(link, () => link.open());
+    if (!directories.holds(link.owner)) link.takeDown(REPLACED);
     if (link.running) await this.#beginMerging(link);
     if (!link.receives) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
   }
@@ -180,8 +183,10 @@ export class Healer {
     if (this.#closing || link.receives || this.#busyWith.has(link) || this.#isFinal(link)) return;
     await this.#occupied(link, async () => {
       const away = await this.#options.directories.retake(link.owner, false);
-      if (away === undefined) await this.#comeBack(link, await look(link));
-      else link.takeDown(away);
+      if (away !== undefined) return link.takeDown(away);
+      const found = await look(link);
+      if (!this.#options.directories.holds(link.owner)) return link.takeDown(REPLACED);
+      await this.#comeBack(link, found);
     });
   }
 

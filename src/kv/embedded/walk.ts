@@ -9,7 +9,7 @@ export interface Pace {
   readonly clock: Clock;
   /** Bytes of one owner that are compared in a second, at most. */
   readonly bytesPerSecond: number;
-  /** Whether writes wait for the owners: the walk then stands still, for half a second at most. */
+  /** Whether writes wait for the owners: the walk then stands still, for a fifth of a second at most. */
   readonly busy: () => boolean;
 }
 
@@ -22,7 +22,7 @@ export interface WalkTotals {
 
 /** How often a walk that stands still looks again, and how many times: a plane that is never idle heals, too. */
 const BUSY_MS = 50;
-const BUSY_LOOKS_MAX = 10;
+const BUSY_LOOKS_MAX = 4;
 
 /**
  * Reconciles everything that `links` hold, from the first key to the last. `step` is called after each span with the

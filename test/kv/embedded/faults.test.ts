@@ -1,22 +1,10 @@
-import {
-  closeSync,
-  cpSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { lockDirectory } from "../../../src/kv/embedded/directory-lock.ts";
 import { Environment } from "../../../src/kv/embedded/environment.ts";
 import { DATA_FILE } from "../../../src/kv/embedded/store-file.ts";
+import { empty, fill, flip, wipe } from "./damage.ts";
 import { ownerOf, reasonOf } from "./load.ts";
 import { anonymousBytes, isRunning } from "./owner-pids.ts";
 import { NAMES, type Scene, WAIT, atEnd, endScenes, newScene } from "./scene.ts";
@@ -88,7 +76,7 @@ describe("a directory, under load", () => {
     await vi.waitFor(() => expect(ownerOf(scene.plane, "b").incarnation).not.toBe(before), WAIT);
     await scene.untilUp("b");
     expect(scene.tamper.answers("b", "absorbed")).toBeGreaterThan(0);
-    for (const name of storeFiles(b)) rmSync(join(b, name));
+    wipe(b);
     await scene.untilDown("b", "OWNER_EMPTY");
     await scene.repaired("b");
     await scene.finish();
@@ -156,7 +144,11 @@ describe("damage to a file, under load", () => {
     await scene.load.passes(20);
     const pids = [scene.pid("a"), scene.pid("c")];
     const file = join(scene.directory("b"), DATA_FILE);
-    for (const damage of [() => truncateSync(file, 3 * 4_096), () => flip(file, 2), () => flip(file, 0)]) {
+    for (const damage of [
+      () => truncateSync(file, 3 * 4_096),
+      () => flip(scene.directory("b"), 2),
+      () => flip(scene.directory("b")),
+    ]) {
       damage();
       const comparing = scene.plane.compareOwners();
       // Nothing may need the damaged part as long as the process lives: the next one looks.
@@ -174,7 +166,7 @@ describe("damage to a file, under load", () => {
     const { scene } = await withSpares();
     await scene.load.stop();
     await scene.plane.close();
-    flip(join(scene.directory("b"), DATA_FILE), 2);
+    flip(scene.directory("b"), 2);
     await scene.open();
     scene.load.start();
     await scene.plane.compareOwners();
@@ -202,12 +194,12 @@ describe("a disk, under load", () => {
       scene.load.start();
       await scene.load.passes(20);
       const before = ownerOf(scene.plane, "b").incarnation;
-      fill(join(mounted, "filler"));
+      fill(scene.directory("b"));
       await scene.untilDown("b", "OWNER_DISK_FULL");
       await disks.run(`until mount -o remount,ro '${shape.site.root}' 2>/dev/null; do :; done`);
       await scene.untilDown("b", "OWNER_READ_ONLY");
       await disks.run(`mount -o remount,rw '${shape.site.root}'`);
-      rmSync(join(mounted, "filler"));
+      empty(scene.directory("b"));
       expect(await scene.untilUp("b")).toBe(before);
       await scene.finish();
     },
@@ -215,34 +207,6 @@ describe("a disk, under load", () => {
   );
 });
 
-function storeFiles(directory: string): string[] {
-  return readdirSync(directory).filter((file) => file.endsWith(".mdb"));
-}
-
 function kill(pid: number): void {
   if (isRunning(pid)) process.kill(pid, "SIGKILL");
-}
-
-/** Changes a byte in every 256 of a file, from page `from` on. */
-function flip(path: string, from: number): void {
-  const file = openSync(path, "r+");
-  const byte = Buffer.alloc(1);
-  for (let at = from * 4_096; at < fstatSync(file).size; at += 256) {
-    readSync(file, byte, 0, 1, at);
-    byte[0] = (byte[0] ?? 0) ^ 0x55;
-    writeSync(file, byte, 0, 1, at);
-  }
-  closeSync(file);
-}
-
-/** Takes all the room that a disk has. */
-function fill(file: string): void {
-  for (const size of [MIB, 4_096]) {
-    const bytes = Buffer.alloc(size);
-    try {
-      for (;;) writeFileSync(file, bytes, { flag: "a" });
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.includes("ENOSPC")) throw error;
-    }
-  }
 }

@@ -55,8 +55,12 @@ export class Load {
 
   /** Waits until `count` more writes are acknowledged. */
   async passes(count: number): Promise<void> {
-    const until = this.writes + count;
-    while (this.writes < until) await later(2);
+    await this.reaches(this.writes + count);
+  }
+
+  /** Waits until `count` writes are acknowledged altogether. */
+  async reaches(count: number): Promise<void> {
+    while (this.writes < count) await later(2);
   }
 
   /** Reads everything once. */
