@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Found, judgeFormation } from "../../../src/kv/embedded/formation.ts";
+import { type Found, judgeFormation, judgeReturn } from "../../../src/kv/embedded/formation.ts";
 import { type Identity, OWNERS, decodeIdentity, encodeIdentity } from "../../../src/kv/embedded/identity.ts";
 
 function identity(owner: Identity["owner"], phase: Identity["phase"], more: Partial<Identity> = {}): Identity {
@@ -67,6 +67,36 @@ describe("judging three directories", () => {
       "OWNER_EMPTY",
       "OWNER_FORMAT",
     ]);
+  });
+});
+
+describe("an incarnation that is void", () => {
+  const incarnations = { a: "ia", b: "new", c: "ic" };
+  const later = { generation: 2, incarnations };
+  const known = { deployment: "d1", membership: later };
+  const told = (owner: Identity["owner"]): Found => holds(identity(owner, "formed", { membership: later }));
+  const old = (owner: Identity["owner"]): Found => holds(identity(owner, "formed"));
+
+  it("merges before it counts, though one directory alone knows of it, and though its own does not", () => {
+    expect(verdicts(told("a"), old("b"), told("c"))).toEqual(["serve", "merge", "serve"]);
+    expect(verdicts(told("a"), old("b"), old("c"))).toEqual(["serve", "merge", "serve"]);
+    expect(verdicts(old("a"), old("b"), told("c"))).toEqual(["serve", "merge", "serve"]);
+    expect(verdicts(unreadable, old("b"), told("c"))).toEqual(["unreadable", "merge", "serve"]);
+    expect(judgeReturn("b", old("b"), known).verdict).toBe("merge");
+  });
+
+  it("goes on merging until it has merged, whatever its number", () => {
+    const merging = holds(identity("b", "merging", { membership: later }));
+    expect(verdicts(told("a"), merging, told("c"))).toEqual(["serve", "merge", "serve"]);
+    expect(verdicts(unreadable, merging, unreadable)).toEqual(["unreadable", "merge", "unreadable"]);
+    expect(judgeReturn("b", merging, known).verdict).toBe("merge");
+    expect(judgeReturn("b", told("b"), known).verdict).toBe("serve");
+  });
+
+  it("does not make another one void, and an empty directory is a loss at any time", () => {
+    expect(judgeReturn("a", old("a"), known).verdict).toBe("serve");
+    expect(judgeReturn("a", empty, known)).toMatchObject({ verdict: "lost", reason: { code: "OWNER_EMPTY" } });
+    expect(judgeReturn("a", unreadable, known).verdict).toBe("unreadable");
   });
 });
 

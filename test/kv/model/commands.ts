@@ -138,13 +138,17 @@ const missed = fc
     readWithout(other),
   ]);
 
-/** An owner that merges dies in the middle of it, and misses what is written then. */
+/** An owner that merges dies in the middle of it, alone or with the plane, and misses what is written then. */
 const interrupted = fc
   .tuple(roles, loss, fc.array(change, { minLength: 2, maxLength: 6 }), fc.nat(60), few)
   .map(([[other, lost, peer], how, changes, turnsBefore, after]): readonly (readonly Command[])[] => [
     [...changes, drain, on(how, lost), { kind: "restore" }, ...pass(1), on("repair", lost)],
     [...pass(2 + (turnsBefore % 12)), { kind: "turns", count: turnsBefore, seed: turnsBefore, owner: undefined }],
-    [on("crash", turnsBefore % 4 === 0 ? peer : lost), ...changes.slice(0, 2), ...pass(after)],
+    [
+      turnsBefore % 4 === 1 ? { kind: "restart", kill: true } : on("crash", turnsBefore % 4 === 0 ? peer : lost),
+      ...changes.slice(0, 2),
+      ...pass(after),
+    ],
     pass(20),
     readWithout(other),
   ]);

@@ -24,7 +24,7 @@ const LIMITS = {
   mergeBytesPerSecond: 4_000,
   compareBytesPerSecond: 4_000,
   compareEveryMs: 700,
-  compareSoonMs: 30,
+  compareSoonMs: 120,
 };
 const OWNERS = { spanBytesMax: 60, answersMax: 2 };
 const INDEXES = [0, 1, 2] as const;
