@@ -198,6 +198,11 @@ export const ERRORS = {
     title: "The source has as many barriers as it can have",
     remedy: "Set one barrier for several writes, or wait until earlier ones expire, a day after they were set.",
   },
+  RECORD_UNREADABLE: {
+    kind: "impossible",
+    title: "What the log holds there cannot be turned into records",
+    remedy: "The detail says why: a damaged batch, a codec that this build lacks, or one above limits.batchDecompressedBytes.",
+  },
   EXPLAIN_BUSY: {
     kind: "too-many",
     title: "Too many explanations are under way",

@@ -9,6 +9,7 @@ import type { PoisonBreaker } from "../core/partition/breaker.ts";
 import type { Fingerprint } from "../core/partition/copy.ts";
 import { versionOf } from "../core/version.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
+import type { DecodedRecord } from "../ports/decoder.ts";
 import type { VersionedWrite } from "../ports/kind.ts";
 import type { CellWrite } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
@@ -48,10 +49,15 @@ export interface FoldContext {
 }
 
 /** A record judged: a write, or a fault, and under which verdict. */
-interface Judged {
+export interface Judged {
   readonly verdict: Verdict;
   readonly result: VersionedWrite | RecordFault;
+  /** What the value was decoded to; null for a null value, undefined where it was not, or could not be. */
+  readonly decoded: DecodedRecord | null | undefined;
 }
+
+/** What a verdict depends on beside the record. */
+export type JudgeContext = Pick<FoldContext, "ledger" | "verdictOf">;
 
 /**
  * Judges every record at or above `from` under the ledger row that covers it (I17), and folds the writes: the newest
@@ -97,7 +103,11 @@ function stopAt(offset: Offset, verdict: Verdict, fault: RecordFault, context: F
     : { offset, code: "POISON_BREAKER", detail: `${tripped}, the last: ${text}` };
 }
 
-function judge(batch: RecordBatch, index: number, context: FoldContext): Judged {
+/**
+ * The one verdict over a record (I17): for what is applied, and for whoever asks afterwards what became of it.
+ * @throws InvariantViolation when its offset has no row
+ */
+export function judge(batch: RecordBatch, index: number, context: JudgeContext): Judged {
   const offset = batch.offsetAt(index);
   const row = rowAt(context.ledger, offset);
   invariant(row !== undefined, "LEDGER_UNCOVERED", `offset ${offset} has no ledger row`);
@@ -105,15 +115,17 @@ function judge(batch: RecordBatch, index: number, context: FoldContext): Judged 
   const record = { key: batch.keyAt(index), timestampMs: batch.timestampAt(index) };
   if (!Number.isSafeInteger(record.timestampMs)) {
     const text = "the record's timestamp is beyond what milliseconds since 1970 can mean";
-    return { verdict, result: { code: "CONTRACT_TIMESTAMP", text } };
+    return { verdict, result: { code: "CONTRACT_TIMESTAMP", text }, decoded: undefined };
   }
   const value = batch.valueAt(index);
-  if (value === null) return { verdict, result: verdict.kind.apply(record, null) };
+  if (value === null) return { verdict, result: verdict.kind.apply(record, null), decoded: null };
   const decoded = verdict.decoder.decode(value);
-  return { verdict, result: isFault(decoded) ? decoded : verdict.kind.apply(record, decoded) };
+  if (isFault(decoded)) return { verdict, result: decoded, decoded: undefined };
+  return { verdict, result: verdict.kind.apply(record, decoded), decoded };
 }
 
-function cellOf(
+/** The cell that a record's write becomes. */
+export function cellOf(
   batch: RecordBatch,
   index: number,
   verdict: Verdict,

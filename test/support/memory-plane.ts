@@ -83,8 +83,17 @@ export class MemoryPlane implements KvPlane {
     return this.#answer(() => addresses.map((address) => this.cells.get(keyOf(address))));
   }
 
-  inspect(): Promise<readonly OwnerAnswer[]> {
-    return Promise.resolve([]);
+  /** Three owners that hold the same; those in `unavailable` do not answer. */
+  readonly unavailable = new Set<string>();
+
+  inspect(address: CellAddress): Promise<readonly OwnerAnswer[]> {
+    return this.#answer(() => {
+      const cell = this.cells.get(keyOf(address));
+      return ["a", "b", "c"].map((owner): OwnerAnswer => {
+        if (this.unavailable.has(owner)) return { owner, answer: "unavailable" };
+        return cell === undefined ? { owner, answer: "absent" } : { owner, answer: "holds", cell };
+      });
+    });
   }
 
   repair(owner: string): Promise<void> {

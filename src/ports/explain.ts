@@ -1,0 +1,125 @@
+import type { Offset } from "../core/offset.ts";
+import type { InputType, InputValue } from "./decoder.ts";
+
+/**
+ * What became of a record.
+ *
+ * - `not-produced`: the log does not reach that far; `no-record`: it holds a control record, a compacted hole or a record of
+ *   an aborted transaction there; `gone`: below the log's start.
+ * - `not-read`: nothing of it is applied yet, `reason` says why.
+ * - `applied`: the store holds it; `already-applied`: so, and its partition is to read it once more, which changes nothing.
+ * - `superseded`: the store holds something newer; `dead-lettered`: it can never be applied.
+ * - `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it.
+ */
+export const RECORD_VERDICTS = [
+  "not-produced",
+  "no-record",
+  "gone",
+  "not-read",
+  "applied",
+  "already-applied",
+  "superseded",
+  "dead-lettered",
+  "skipped",
+  "missing",
+] as const;
+/** One of {@link RECORD_VERDICTS}. */
+export type RecordVerdict = (typeof RECORD_VERDICTS)[number];
+
+/** Why a record is not read: its source began behind it, its partition is stopped or paused, or has not got there. */
+export const NOT_READ_REASONS = ["before-start", "stopped", "paused", "not-reached"] as const;
+
+/** Where a stored cell came from. */
+export interface CellOrigin {
+  readonly topicEpoch: number;
+  readonly partition: number;
+  readonly offset: Offset;
+  readonly revision: number;
+  readonly descriptorVersion: number;
+  readonly state: "live" | "deleted";
+}
+
+/** What one owner holds under the record's key. */
+export interface OwnerHolds {
+  readonly owner: string;
+  readonly answer: "holds" | "absent" | "unavailable";
+  readonly cell?: CellOrigin;
+}
+
+/** What the record is by the revision of its ledger row. */
+export type RecordOutcome =
+  | { readonly outcome: "put" | "delete" }
+  | { readonly outcome: "fault"; readonly code: string; readonly text: string; readonly path?: string };
+
+/** One input of the kind, as it was decoded. */
+export interface DecodedInput {
+  readonly name: string;
+  readonly type: InputType;
+  readonly value: InputValue;
+}
+
+/** A record as its partition's runner judges it. `key`, `inputs` and `body` are its content. */
+export interface JudgedRecord {
+  readonly timestampMs: number;
+  readonly key: Uint8Array | null;
+  /** Null for a null value. */
+  readonly valueBytes: number | null;
+  /** Undefined below the first row of the ledger: no revision judges it. */
+  readonly judged?: {
+    readonly row: number;
+    readonly revision: number;
+    readonly descriptorVersion: number;
+    readonly outcome: RecordOutcome;
+    readonly inputs: readonly DecodedInput[];
+    readonly body?: { readonly format: string; readonly bytes: Uint8Array };
+    /** By path of field numbers. */
+    readonly unknownFields: readonly { readonly path: string; readonly count: number }[];
+  };
+}
+
+/** What became of the record at one offset. */
+export interface ExplainView {
+  readonly source: string;
+  readonly partition: number;
+  readonly offset: Offset;
+  readonly topicEpoch: number;
+  readonly verdict: RecordVerdict;
+  readonly reason?: (typeof NOT_READ_REASONS)[number];
+  /** What the log held when it was asked for. */
+  readonly bounds?: { readonly logStart: Offset; readonly end: Offset };
+  /** How far the partition is applied. */
+  readonly applied: Offset;
+  readonly record?: JudgedRecord;
+  readonly supersededBy?: CellOrigin;
+  /** Entries of the gap ledger that cover the offset, newest first. */
+  readonly gaps: readonly string[];
+  readonly owners: readonly OwnerHolds[];
+  readonly asOf: number;
+}
+
+/** How far a search for a key looked in one partition: `[from, to)`; `whole` when that is all that the log holds. */
+export interface Looked {
+  readonly partition: number;
+  readonly from: Offset;
+  readonly to: Offset;
+  readonly whole: boolean;
+}
+
+/** What became of the last records of a key. */
+export interface ExplainKeyView {
+  readonly source: string;
+  /** Newest first. */
+  readonly records: readonly ExplainView[];
+  /** Why the search ended: enough was found, nothing is left to look at, or it had looked at enough, or for long enough. */
+  readonly ended: "found" | "whole-log" | "bytes" | "time";
+  readonly looked: readonly Looked[];
+  readonly asOf: number;
+}
+
+/** What became of records: read from the broker and judged as their runner judges them (I17). */
+export interface ExplainQueries {
+  /** @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN, EXPLAIN_BUSY, RECORD_UNREADABLE, KV_UNAVAILABLE; KvFault, SourceFault */
+  record(source: string, partition: number, offset: Offset): Promise<ExplainView>;
+  /** The `last` newest records of a key. @throws as {@link record} */
+  key(source: string, key: Uint8Array, last: number): Promise<ExplainKeyView>;
+}
