@@ -104,7 +104,7 @@ export class AssignedRunners {
     if (taken === undefined) return;
     const { context, stop } = taken;
     const { plane, inForce } = this.#host.parts;
-    const told = { control: plane.control, source: inForce.definition.name, binding: context.binding };
+    const told = { plane, source: inForce.definition.name, binding: context.binding };
     for (const runner of await resumedRunners(told, this.#runners.values(), this.#unrecorded)) {
       if (this.#host.draining || this.#runners.get(runner.partition) !== runner) continue;
       runner.revoke();

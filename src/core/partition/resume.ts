@@ -110,9 +110,11 @@ function startRecordOf({ reach, start, stop }: ResumeFacts, from: Offset): Start
  */
 function passedOver({ start }: ResumeFacts, from: Offset): readonly PassedOver[] {
   const { copy, bounds } = start;
-  const decided = startOf(start);
+  // Without a copy nothing was applied since the start record, whatever somebody has committed meanwhile.
   const applied =
-    copy === undefined && decided === undefined ? bounds.logStart : Math.max(copy?.watermark ?? 0, decided ?? 0);
+    copy === undefined
+      ? (start.startRecord?.from ?? bounds.logStart)
+      : Math.max(copy.watermark, startOf(start) ?? 0);
   if (from <= applied) return [];
   const middle = Math.min(Math.max(applied, bounds.logStart), from);
   const lost: PassedOver[] = middle > applied ? [{ from: applied, to: middle, cause: "lost" }] : [];
