@@ -96,6 +96,7 @@ function unused(): ControlPlane {
     gaps: { list: refuse },
     audit: { list: refuse },
     barriers: { create: refuse, get: refuse },
+    explain: { record: refuse, key: refuse },
     owners: { owners: refuse, writeAcks: 2, readOwners: 2, repair: refuse },
   };
 }

@@ -64,5 +64,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Name of the token that the request came with; undefined without one. */
     caller: string | undefined;
+    /** Role of that token; undefined where there are no tokens, and everybody may do everything. */
+    callerRole: Role | undefined;
   }
 }

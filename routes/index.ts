@@ -11,6 +11,7 @@ import { KnownPaths } from "./edge/known-paths.ts";
 import { addOpenApi } from "./edge/open-api.ts";
 import { queryFields } from "./edge/query-string.ts";
 import { serverFactory } from "./edge/server.ts";
+import { registerExplain } from "./explain/index.ts";
 import { registerGaps } from "./gaps/index.ts";
 import { registerHealth } from "./health/index.ts";
 import { registerKv } from "./kv/index.ts";
@@ -62,6 +63,7 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerAudit(app, context);
   registerLag(app, context);
   registerBarriers(app, context);
+  registerExplain(app, context);
   registerDocuments(app, context);
   registerKv(app, context);
 }

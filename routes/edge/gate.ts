@@ -98,6 +98,7 @@ function authorize(request: FastifyRequest, access: Access): void {
   const caller = access.authenticate(request.headers.authorization);
   if (caller === undefined || needed === undefined) throw new Error("an operation without a role was reached");
   request.caller = caller.name;
+  request.callerRole = caller.role;
   if (!roleCovers(caller.role, needed)) throw insufficient(needed, caller.role);
 }
 

@@ -25,6 +25,7 @@ export function endConnectionsOnClose(app: App, connections: Connections): void 
 /** Puts the gate before every route, reads bodies strictly, and answers every failure as a problem. */
 export function addHooks(app: App, access: Access, paths: KnownPaths, bodyDepth: number): void {
   app.decorateRequest("caller", undefined);
+  app.decorateRequest("callerRole", undefined);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "cache-control": "no-store", "x-content-type-options": "nosniff" });
     passGate(request, access, paths);

@@ -3,6 +3,7 @@ import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
 import type { BarrierCommands } from "./barriers.ts";
+import type { ExplainQueries } from "./explain.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
 import type { AuditQueries, EpochCommands, GapQueries, PauseCommands, ResumeCommands } from "./operators.ts";
 
@@ -22,6 +23,7 @@ export interface ControlPlane {
   readonly gaps: GapQueries;
   readonly audit: AuditQueries;
   readonly barriers: BarrierCommands;
+  readonly explain: ExplainQueries;
 }
 
 /** Whether the process can serve its API. */

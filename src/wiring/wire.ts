@@ -13,6 +13,7 @@ import { DefinitionStore, type InForce } from "../definitions/definition-store.t
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
 import { DescriptorCatalog } from "../descriptors/catalog.ts";
+import { ExplainService } from "../explain/explain-service.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { Crossings } from "../fleet/crossings.ts";
@@ -106,12 +107,7 @@ export async function wire(
 
 function buildFleet(config: StreamsConfig, plane: KvPlane, logger: Logger): Fleet {
   const catalog = new DescriptorCatalog(plane.control);
-  const dependencies: VerdictDependencies = {
-    control: plane.control,
-    compiler: createDecoderCompiler(),
-    kinds,
-    descriptor: (subject, version) => catalog.get(subject, version),
-  };
+  const dependencies = verdictDependencies(plane, catalog);
   const builtinSubjects = new Set(BUILTIN_DESCRIPTORS.map((builtin) => builtin.subject));
   const { limits } = config;
   const budget = new MemoryBudget(limits.inFlightBytes, limits.sourceFloorBytes);
@@ -125,6 +121,15 @@ function buildFleet(config: StreamsConfig, plane: KvPlane, logger: Logger): Flee
     clock: systemClock,
     logger,
   });
+}
+
+function verdictDependencies(plane: KvPlane, catalog: DescriptorCatalog): VerdictDependencies {
+  return {
+    control: plane.control,
+    compiler: createDecoderCompiler(),
+    kinds,
+    descriptor: (subject, version) => catalog.get(subject, version),
+  };
 }
 
 interface SourceSurroundings {
@@ -237,6 +242,13 @@ function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneP
     epochs: new EpochService(operators),
     gaps: new GapReader(new GapLedger(plane.control)),
     audit: operators.audit,
+    explain: new ExplainService({
+      fleet,
+      plane,
+      verdicts: verdictDependencies(plane, new DescriptorCatalog(plane.control)),
+      readOwners: owners().length + 1 - writeAcks,
+      clock: systemClock,
+    }),
     barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
     owners: {
       owners,

@@ -13,6 +13,7 @@ import type {
 } from "../../../src/ports/control-plane.ts";
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
 import { FakeBarriers } from "./fake-barriers.ts";
+import { FakeExplain } from "./fake-explain.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
 
@@ -238,6 +239,7 @@ export class FakeControlPlane implements ControlPlane {
   readonly gaps = this.operators.gaps;
   readonly audit = this.operators.audit;
   readonly barriers = new FakeBarriers();
+  readonly explain = new FakeExplain();
 
   /** Forgets what a test set or did. */
   reset(): void {
