@@ -139,7 +139,7 @@ export class BodyTree {
     if (end < 0) return false;
     if (depth > wire.maxDepth) return wire.fail("DECODE_DEPTH", at);
     this.#unknown.enter(depth, field.number);
-    const entry: Entry = { key: zeroKey(field.mapKey), value: undefined, known: true };
+    const entry: Entry = { key: zeroKey(field.mapKey), value: undefined, known: true, kept: node !== undefined };
     while (wire.pos < end) {
       const tagAt = wire.pos;
       const tag = wire.tag(end);
@@ -182,8 +182,8 @@ export class BodyTree {
       return true;
     }
     if (depth + 1 > wire.maxDepth) return wire.fail("DECODE_DEPTH", at);
-    const child = this.#entryChild(entry, plan, at);
-    if (!this.#spend(cellsOf(plan), at)) return false;
+    const child = entry.kept ? this.#entryChild(entry, plan, at) : undefined;
+    if (child !== undefined && !this.#spend(cellsOf(plan), at)) return false;
     this.#unknown.enter(depth + 1, number);
     const stop = wire.length(end);
     return stop >= 0 && this.walk(plan, child, stop, 0, depth + 1);
@@ -222,6 +222,8 @@ interface Entry {
   key: string;
   value: MapValue;
   known: boolean;
+  /** Whether anybody wants the value, or it is only checked. */
+  readonly kept: boolean;
 }
 
 function childOf(node: BodyNode, field: BodyField, plan: BodyPlan, at: number): BodyNode {

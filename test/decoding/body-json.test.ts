@@ -196,6 +196,12 @@ describe("other bodies", () => {
     expect([...decoder.unknownFields()]).toEqual([["100", 1]]);
   });
 
+  test("original keeps messages in maps, lists and oneofs, however many", () => {
+    const decoder = compile(EXAMPLE, "t.M", {}, { body: "original" }, { maxBodyCells: 0 });
+    const hex = "4a070a0161120208054a0012001a00 7a020801".repeat(1_000).replaceAll(" ", "");
+    expect(decoder.decode(bytesOf(hex))).toEqual({ inputs: [], body: { format: "protobuf", bytes: bytesOf(hex) } });
+  });
+
   test("a body and inputs come from one record, and unknown fields are counted once", () => {
     const decoder = compile(EXAMPLE, "t.M", { s: { path: [2], type: "text" } }, { body: "json" });
     const result = decoder.decode(bytesOf("120161 a00601 1a03a00601"));
