@@ -37,7 +37,7 @@ const PASSES_MAX = 4;
  * below both, an operator has accepted what only lost owners held: another one that merges, too, then gives what it has.
  */
 export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSurroundings): Promise<void> {
-  const { nextChange, closing, alone, logger, others, peersNeeded } = surroundings;
+  const { deployment, nextChange, closing, alone, logger, others, peersNeeded } = surroundings;
   // Of one life only: a process that died and came back between two spans has missed what was written meanwhile.
   const { life } = link;
   const goesOn = (): boolean => !closing() && link.state === "merging" && link.life === life;
@@ -54,6 +54,9 @@ export async function mergeUntilItCounts(link: OwnerLink, surroundings: MergeSur
         const lives = peers.map((peer) => peer.life);
         const alike = (): boolean => peers.every((peer, index) => peer.receives && peer.life === lives[index]);
         await merge(link, peers, { ...surroundings, goesOn: () => goesOn() && alike() });
+        // It has all: what becomes of the others now does not matter.
+        const formed = await deployment.form(link, deployment.identityOf(link.owner, "merging"));
+        if (goesOn()) link.serve(formed);
       } catch (error) {
         if (!(error instanceof OwnerDown)) throw error;
         logger.warn({ owner: link.owner, detail: error.message }, "merging was interrupted and begins again");
@@ -73,7 +76,7 @@ async function merge(
   peers: readonly OwnerLink[],
   surroundings: MergeSurroundings & { readonly goesOn: () => boolean },
 ): Promise<void> {
-  const { pace, logger, deployment, goesOn } = surroundings;
+  const { pace, logger, goesOn } = surroundings;
   const expectedBytes = Math.max(...peers.map((peer) => peer.storedBytes));
   for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
     const phase = pass === 1 ? "copy" : "check";
@@ -84,10 +87,7 @@ async function merge(
     if (!goesOn()) throw new OwnerDown("an owner changed, or the plane is closing");
     const missed = totals.missed.get(link.owner) ?? 0;
     logger.info({ owner: link.owner, phase, cells: totals.cells, missed }, "a new incarnation was compared");
-    if (pass === 1 || missed > 0) continue;
-    const formed = await deployment.form(link, deployment.identityOf(link.owner, "merging"));
-    if (goesOn()) link.serve(formed);
-    return;
+    if (pass > 1 && missed === 0) return;
   }
   link.takeDown({ code: "OWNER_FAILED", text: `it still lacked cells after ${PASSES_MAX} passes over the others` });
   throw new OwnerDown("it lacks cells");

@@ -1,6 +1,7 @@
 import type { OwnerName } from "./identity.ts";
 import type { OwnerLink } from "./owner-link.ts";
-import type { KeyText, Span } from "./protocol.ts";
+import { type KeyText, type Span, keyText } from "./protocol.ts";
+import { compareStored, eachEntry } from "./wire.ts";
 
 /**
  * Brings owners together, span by span, while writes flow.
@@ -51,17 +52,31 @@ async function exchange(links: readonly OwnerLink[], span: Span): Promise<Map<Ow
   const missed = new Map<OwnerName, number>();
   await Promise.all(
     links.map(async (link, index) => {
-      const others = held.filter(
-        (scan, of) => of !== index && scan.cells > 0 && !scan.packed.equals(packedOf(held, index)),
+      const own = packedOf(held, index);
+      const others = held.flatMap(({ cells, packed }, of) =>
+        of === index || cells === 0 || packed.equals(own) ? [] : [packed],
       );
-      const changed = await Promise.all(others.map((scan) => link.store.absorb(scan.packed)));
-      missed.set(
-        link.owner,
-        changed.reduce((sum, count) => sum + count, 0),
-      );
+      // By what it showed, not by what it says that merging changed: it may be the one that is wrong.
+      missed.set(link.owner, countMissed(own, others));
+      await Promise.all(others.map((packed) => link.store.absorb(packed)));
     }),
   );
   return missed;
+}
+
+/** How many keys of `others` have a cell that is not in `own`, or a larger one. */
+function countMissed(own: Buffer, others: readonly Buffer[]): number {
+  if (others.length === 0) return 0;
+  const present = new Map<KeyText, Buffer>();
+  eachEntry(own, (key, value) => present.set(keyText(key), value));
+  const missed = new Set<KeyText>();
+  for (const packed of others) {
+    eachEntry(packed, (key, value) => {
+      const before = present.get(keyText(key));
+      if (before === undefined || compareStored(value, before) > 0) missed.add(keyText(key));
+    });
+  }
+  return missed.size;
 }
 
 function packedOf(held: readonly { readonly packed: Buffer }[], index: number): Buffer {

@@ -26,12 +26,17 @@ export function anonymousBytes(pid: number): number {
 
 function childrenOf(parent: number): number[] {
   const tasks = readdirSync(`/proc/${parent}/task`);
-  return tasks.flatMap((task) =>
-    readFileSync(`/proc/${parent}/task/${task}/children`, "utf8")
-      .split(" ")
-      .filter((pid) => pid !== "")
-      .map(Number),
-  );
+  return tasks.flatMap((task) => childrenOfTask(`/proc/${parent}/task/${task}`));
+}
+
+function childrenOfTask(task: string): number[] {
+  try {
+    const pids = readFileSync(`${task}/children`, "utf8").split(" ");
+    return pids.filter((pid) => pid !== "").map(Number);
+  } catch {
+    // A thread that has ended meanwhile.
+    return [];
+  }
 }
 
 function isOwnerOf(pid: number, directory: string): boolean {

@@ -34,6 +34,9 @@ export interface RunFigures {
   readonly fullDisks: boolean;
   readonly writesPerSecond: number;
   readonly downMsMax: number;
+  /** Of this process, the test and the bundler included: at the start, and the most in the first half and in all. */
+  readonly mainRssAnonMiBAtStart: number;
+  readonly mainRssAnonMiBFirstHalf: number;
   readonly mainRssAnonMiBMax: number;
   readonly ownerRssAnonMiBMax: number;
   readonly equal: true;
@@ -46,6 +49,7 @@ export interface RunFigures {
 export async function runOwners({ writes, faults, keys, writers }: RunOptions): Promise<RunFigures> {
   const scene = await sceneOnDisks({ ...CELL, keys, writers });
   await scene.open({ pendingBytes: 4 * 1024 * 1024, commitBytes: 1024 * 1024 });
+  const atStart = mib(anonymousBytes(process.pid));
   const memory = watchMemory(scene);
   const started = performance.now();
   scene.load.start();
@@ -56,14 +60,15 @@ export async function runOwners({ writes, faults, keys, writers }: RunOptions): 
     await scene.load.reaches(Math.floor(((number + 0.5) / faults.length) * writes));
     const failed = performance.now();
     await harm(scene, name, fault);
+    if (number === Math.floor(faults.length / 2)) memory.half();
     if (fault !== "killed") await scene.load.reaches(Math.floor(((number + 0.9) / faults.length) * writes));
     repairs += Number(await heal(scene, name, fault));
     downMsMax = Math.max(downMsMax, performance.now() - failed);
   }
   await scene.load.reaches(writes);
+  const { firstHalf, main, owner } = memory.end();
   const seconds = (performance.now() - started) / 1_000;
   await scene.finish();
-  const { main, owner } = memory();
   const { load } = scene;
   return {
     writes: load.writes,
@@ -75,6 +80,8 @@ export async function runOwners({ writes, faults, keys, writers }: RunOptions): 
     fullDisks: noDisks === undefined,
     writesPerSecond: Math.round(load.writes / seconds),
     downMsMax: Math.round(downMsMax),
+    mainRssAnonMiBAtStart: atStart,
+    mainRssAnonMiBFirstHalf: firstHalf,
     mainRssAnonMiBMax: main,
     ownerRssAnonMiBMax: owner,
     equal: true,
@@ -131,16 +138,31 @@ async function heal(scene: Scene, name: Name, fault: Fault): Promise<boolean> {
   return needsRepair;
 }
 
-/** Samples the memory of this process and of the owners' until the returned function is called: the most, in MiB. */
-function watchMemory(scene: Scene): () => { readonly main: number; readonly owner: number } {
-  const most = { main: 0, owner: 0 };
-  const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024);
+interface MemoryWatch {
+  /** Half of the run is over. */
+  half(): void;
+  /** The most of the first half and of all, of this process, and of any owner's, in MiB. */
+  end(): { readonly firstHalf: number; readonly main: number; readonly owner: number };
+}
+
+/** Samples the memory of this process and of the owners'. */
+function watchMemory(scene: Scene): MemoryWatch {
+  const most = { firstHalf: 0, main: 0, owner: 0 };
   const timer = setInterval(() => {
     most.main = Math.max(most.main, mib(anonymousBytes(process.pid)));
     for (const name of NAMES) most.owner = Math.max(most.owner, mib(anonymousBytes(scene.pid(name) ?? 0)));
   }, SAMPLE_MS);
-  return () => {
-    clearInterval(timer);
-    return most;
+  return {
+    half() {
+      most.firstHalf = most.main;
+    },
+    end() {
+      clearInterval(timer);
+      return most;
+    },
   };
+}
+
+function mib(bytes: number): number {
+  return Math.round(bytes / 1024 / 1024);
 }
