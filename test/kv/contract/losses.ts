@@ -30,6 +30,7 @@ export function describeLosses(harness: () => PlaneHarness, options: ContractOpt
     describeAbsence(use);
     describeSteps(use);
     describeStranded(use);
+    describeAbsentNames(use);
     describeRepair(use);
   });
 }
@@ -266,6 +267,24 @@ function describeStranded({ plane, owners, restart, options }: Use): void {
       await owners().without(lacking, () => control.compareAndSet(name, undefined, text("x")));
     }
     for (const limit of [1, 2, 4, 9, 100]) expect(await control.list("gaps/", limit)).toEqual(names.slice(0, limit));
+  });
+}
+
+/** Names that were asked for and are not there may take room in an answer. */
+function describeAbsentNames({ plane, owners, options }: Use): void {
+  it("lists no name before one that it has not heard of yet", async () => {
+    if (options.writeAcks !== 2) return;
+    const { control } = plane();
+    const [, b, c] = owners().names;
+    await owners().lose(b);
+    for (const name of ["holes/0", "holes/1"]) expect(await control.read(name)).toBeUndefined();
+    await control.compareAndSet("holes/2", undefined, text("x"));
+    await owners().restore(b);
+    for (const name of ["holes/3", "holes/4"]) await control.compareAndSet(name, undefined, text("x"));
+    await owners().lose(c);
+    const names = ["holes/2", "holes/3", "holes/4"];
+    for (const limit of [1, 2, 3, 4]) expect(await control.list("holes/", limit)).toEqual(names.slice(0, limit));
+    await owners().restore(c);
   });
 }
 
