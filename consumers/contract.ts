@@ -1,3 +1,5 @@
+import type { InputView } from "../src/core/counting/inputs.ts";
+import { TIME_AHEAD_MAX_MS } from "../src/core/counting/settings.ts";
 import type { RecordFault } from "../src/core/fault.ts";
 import { DOCUMENT_ID_BYTES_MAX, documentId } from "../src/core/keys.ts";
 import { DOCUMENT_BYTES_MAX } from "../src/core/source.ts";
@@ -58,4 +60,25 @@ export function wholeWrite(
 export function spanFault(startsAt: InputValue, endsAt: InputValue): RecordFault | undefined {
   if (typeof startsAt !== "number" || typeof endsAt !== "number" || startsAt < endsAt) return undefined;
   return contractFault("CONTRACT_SPAN_REVERSED", "the span ends before it begins, or as it begins");
+}
+
+/** The fault of a counting record whose key is none, or another than the entity that it names with a text input. */
+export function entityFault(key: Uint8Array | null, inputs: InputView, entity: number): RecordFault | undefined {
+  const fault = keyLengthFault(key);
+  if (fault !== undefined || key === null) return fault;
+  const start = inputs.start(entity);
+  const length = inputs.end(entity) - start;
+  if (length === 0) return contractFault("CONTRACT_ENTITY", "the record does not name the entity that it is about");
+  if (length !== key.length) return mismatch();
+  // What is compared with text is text.
+  for (let index = 0; index < length; index += 1) if (inputs.bytes[start + index] !== key[index]) return mismatch();
+  return undefined;
+}
+
+/** The fault of a time that is missing or too far ahead of the broker's; without the broker's, none is too far. */
+export function timeFault(timestampMs: number, inputs: InputView, time: number): RecordFault | undefined {
+  if (!inputs.has(time)) return contractFault("CONTRACT_TIME", "the record does not say when it happened");
+  if (timestampMs < 0 || inputs.number(time) <= timestampMs + TIME_AHEAD_MAX_MS) return undefined;
+  const text = `the record's time is more than ${TIME_AHEAD_MAX_MS / 60_000} minutes ahead of its broker timestamp`;
+  return contractFault("CONTRACT_TIME_AHEAD", text);
 }

@@ -4,14 +4,14 @@ import { invariant } from "../core/invariant.ts";
 import type { KindName, SourceDefinition } from "../core/source.ts";
 import { StreamsError } from "../errors.ts";
 import type { DecoderCompiler, Descriptor, RecordDecoder } from "../ports/decoder.ts";
-import type { Kind } from "../ports/kind.ts";
+import type { Kind, VersionedKind } from "../ports/kind.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
 
 /** Everything that decides what becomes of a record under one revision. */
 export interface Verdict {
   readonly revision: number;
   readonly definition: SourceDefinition;
-  readonly kind: Kind;
+  readonly kind: VersionedKind;
   readonly decoder: RecordDecoder;
 }
 
@@ -68,7 +68,8 @@ export async function compileVerdict(
   dependencies: Omit<VerdictDependencies, "control">,
 ): Promise<Verdict> {
   const kind = dependencies.kinds.get(definition.kind);
-  if (kind === undefined) {
+  // Kinds that count are registered, and counted by nobody yet.
+  if (kind === undefined || kind.counting) {
     throw new StreamsError(
       "CONFIG_INVALID",
       `source ${definition.name}: this build does not run kind ${definition.kind}`,

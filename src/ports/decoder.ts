@@ -1,3 +1,4 @@
+import type { InputReader } from "../core/counting/count-records.ts";
 import type { RecordFault } from "../core/fault.ts";
 import type { Format, Framing, Mapping } from "../core/source.ts";
 import type { BodyFormat } from "../core/cell.ts";
@@ -49,6 +50,12 @@ export interface RecordDecoder {
   /** Decodes one value. Zero bytes are a value (protobuf: everything unset), null is not: callers treat it before. */
   decode(value: Uint8Array): DecodedRecord | RecordFault;
   /** Version number of the descriptor, 0 where the format has none. */
+  readonly descriptorVersion: number;
+  unknownFields(): UnknownFieldCounts;
+}
+
+/** Reads the inputs of a counting kind where they stand, without an object per record. Same verdicts as {@link RecordDecoder}. */
+export interface InputsReader extends InputReader {
   readonly descriptorVersion: number;
   unknownFields(): UnknownFieldCounts;
 }

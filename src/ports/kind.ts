@@ -1,3 +1,6 @@
+import type { CountRecord } from "../core/counting/count-records.ts";
+import type { CounterFamily } from "../core/counting/inputs.ts";
+import type { CountingSettings } from "../core/counting/settings.ts";
 import type { RecordFault } from "../core/fault.ts";
 import type { KindName, Mapping } from "../core/source.ts";
 import type { DecodedRecord, KindInput } from "./decoder.ts";
@@ -15,7 +18,7 @@ export type VersionedWrite =
   | { readonly write: "delete"; readonly id: string };
 
 /**
- * How a record of a versioned kind becomes a write. Pure: no clock, no I/O. Counting kinds implement another shape
+ * How a record of a versioned kind becomes a write. Pure: no clock, no I/O. {@link CountingKind} is the other shape
  * behind the same registration.
  */
 export interface VersionedKind {
@@ -32,5 +35,27 @@ export interface VersionedKind {
   apply(record: RecordContext, value: DecodedRecord | null): VersionedWrite | RecordFault;
 }
 
+/** What makes up the counters of one revision of a counting kind. */
+export interface CountingRules {
+  /** Families of its counters; {@link CountRecord} names them by index. */
+  readonly families: readonly CounterFamily[];
+  /** Judges a record and adds what it counts. Pure, and without an object per record. */
+  readonly count: CountRecord;
+}
+
+/** How the records of a counting kind become increments of counters. */
+export interface CountingKind {
+  readonly name: KindName;
+  readonly counting: true;
+  /** KV space that the kind writes to. */
+  readonly space: "slot";
+  readonly inputs: readonly KindInput[];
+  /** No counting kind stores bodies. */
+  readonly keepsBody: false;
+  readonly defaultMapping: Mapping;
+  /** Compiles the rules of one revision: `namespace` begins the keys of its counters. */
+  compile(namespace: string, settings: CountingSettings): CountingRules;
+}
+
 /** How records of one kind become writes. */
-export type Kind = VersionedKind;
+export type Kind = VersionedKind | CountingKind;

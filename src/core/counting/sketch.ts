@@ -1,5 +1,5 @@
 import { invariant } from "../invariant.ts";
-import { type Cursor, putUnsigned, takeUnsigned } from "./varint.ts";
+import { type ByteSink, type Cursor, putNumber, takeUnsigned } from "./varint.ts";
 
 /**
  * Distinct visitors: a HyperLogLog of 4,096 registers (Flajolet, Fusy, Gandouet, Meunier 2007), estimated as by Ertl
@@ -76,13 +76,13 @@ export class VisitorSketch {
   }
 
   /** Appends its one encoding. */
-  encode(target: number[]): void {
+  encode(target: ByteSink): void {
     if (this.#sparse !== undefined) {
       target.push(FORM_SPARSE);
-      putUnsigned(target, BigInt(this.#sparse.length));
+      putNumber(target, this.#sparse.length);
       let before = 0;
       for (const entry of this.#sparse) {
-        putUnsigned(target, BigInt(entry - before));
+        putNumber(target, entry - before);
         before = entry;
       }
       return;
@@ -90,8 +90,11 @@ export class VisitorSketch {
     target.push(FORM_DENSE);
     const dense = this.#dense ?? new Uint8Array(REGISTERS);
     for (let at = 0; at < REGISTERS; at += 4) {
-      const [a = 0, b = 0, c = 0, d = 0] = dense.subarray(at, at + 4);
-      target.push((a << 2) | (b >> 4), ((b & 0xf) << 4) | (c >> 2), ((c & 0x3) << 6) | d);
+      const b = dense[at + 1] ?? 0;
+      const c = dense[at + 2] ?? 0;
+      target.push(((dense[at] ?? 0) << 2) | (b >> 4));
+      target.push(((b & 0xf) << 4) | (c >> 2));
+      target.push(((c & 0x3) << 6) | (dense[at + 3] ?? 0));
     }
   }
 

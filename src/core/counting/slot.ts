@@ -1,7 +1,9 @@
+import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Offset } from "../offset.ts";
 import { VisitorSketch } from "./sketch.ts";
-import { type Cursor, putUnsigned, takeUnsigned } from "./varint.ts";
+import { Totals } from "./totals.ts";
+import { ByteSink, type Cursor, putNumber, takeUnsigned } from "./varint.ts";
 
 /**
  * One row's share of one counter: totals of the row up to an offset, never a difference (I9). Written whole as one cell whose
@@ -24,21 +26,26 @@ export interface Slot extends SlotValues {
 const FORMAT = 1;
 const COUNTERS_MAX = 4_096;
 
+/** What is encoded now; encoding is done in one go. */
+const sink = new ByteSink();
+
 /** Encodes a slot as a cell. */
-export function encodeSlot({ offset, counters, visitors }: Slot): {
-  readonly order: number;
-  readonly bytes: Uint8Array;
-} {
-  const bytes = [FORMAT];
-  putUnsigned(bytes, BigInt(counters.length));
-  for (const counter of counters) putUnsigned(bytes, counter);
-  bytes.push(visitors === undefined ? 0 : 1);
-  visitors?.encode(bytes);
-  return { order: offset + 1, bytes: Uint8Array.from(bytes) };
+export function encodeSlot({ offset, counters, visitors }: Slot): OrderedBytes {
+  return encodeTotals(offset, Totals.of(counters), visitors);
+}
+
+/** Encodes the parts of a slot as a cell. */
+export function encodeTotals(offset: Offset, totals: Totals, visitors: VisitorSketch | undefined): OrderedBytes {
+  sink.push(FORMAT);
+  putNumber(sink, totals.length);
+  totals.encode(sink);
+  sink.push(visitors === undefined ? 0 : 1);
+  visitors?.encode(sink);
+  return { order: offset + 1, bytes: sink.take() };
 }
 
 /** Decodes what {@link encodeSlot} wrote. @throws InvariantViolation on anything else */
-export function decodeSlot({ order, bytes }: { readonly order: number; readonly bytes: Uint8Array }): Slot {
+export function decodeSlot({ order, bytes }: OrderedBytes): Slot {
   invariant(bytes[0] === FORMAT && order > 0, "SLOT_BYTES", "foreign slot");
   const cursor: Cursor = { bytes, at: 1 };
   const length = Number(takeUnsigned(cursor));
@@ -55,17 +62,20 @@ export function decodeSlot({ order, bytes }: { readonly order: number; readonly 
 
 /**
  * The sum of slots, which is the counter: of all partitions and listed rows. Slots of different shapes, from revisions that
- * count differently, may not be summed. @throws InvariantViolation for those
+ * count differently, may not be summed. Visitors are those of the slots that have them; undefined where none has.
+ * @throws InvariantViolation for slots of different shapes
  */
 export function sumSlots(slots: readonly SlotValues[]): SlotValues {
   const [first, ...others] = slots;
   if (first === undefined) return { counters: [], visitors: undefined };
   let counters = first.counters;
-  const visitors = first.visitors?.clone();
+  let visitors = first.visitors?.clone();
   for (const slot of others) {
     invariant(slot.counters.length === counters.length, "SLOT_SHAPE", "slots of different shapes");
     counters = counters.map((counter, index) => counter + (slot.counters[index] ?? 0n));
-    if (slot.visitors !== undefined) visitors?.union(slot.visitors);
+    if (slot.visitors === undefined) continue;
+    if (visitors === undefined) visitors = slot.visitors.clone();
+    else visitors.union(slot.visitors);
   }
   return { counters, visitors };
 }

@@ -2,8 +2,32 @@ import { invariant } from "../invariant.ts";
 
 /** Unsigned integers of any size in LEB128: seven bits a byte, the lowest first. One number has one encoding. */
 
+/** Bytes that are being written; it grows. */
+export class ByteSink {
+  #bytes = new Uint8Array(256);
+  #length = 0;
+
+  /** Appends one byte. */
+  push(byte: number): void {
+    if (this.#length === this.#bytes.length) {
+      const bytes = new Uint8Array(2 * this.#length);
+      bytes.set(this.#bytes);
+      this.#bytes = bytes;
+    }
+    this.#bytes[this.#length] = byte;
+    this.#length += 1;
+  }
+
+  /** A copy of what was written. It is empty again. */
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.#length);
+    this.#length = 0;
+    return taken;
+  }
+}
+
 /** Appends `value`. @throws InvariantViolation when it is negative */
-export function putUnsigned(target: number[], value: bigint): void {
+export function putUnsigned(target: ByteSink, value: bigint): void {
   invariant(value >= 0n, "COUNTER_NEGATIVE", `${value} is negative`);
   let rest = value;
   // Numbers are much faster than bigints, and nearly all counts are small.
@@ -11,12 +35,21 @@ export function putUnsigned(target: number[], value: bigint): void {
     target.push(Number(rest & 0x7fn) | 0x80);
     rest >>= 7n;
   }
-  let small = Number(rest);
-  while (small > 0x7f) {
-    target.push((small % 128) | 0x80);
-    small = Math.floor(small / 128);
+  putNumber(target, Number(rest));
+}
+
+/** Appends a safe integer, 0 or more. */
+export function putNumber(target: ByteSink, value: number): void {
+  let rest = value;
+  while (rest > 0x7fff_ffff) {
+    target.push((rest % 128) | 0x80);
+    rest = Math.floor(rest / 128);
   }
-  target.push(small);
+  while (rest > 0x7f) {
+    target.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  target.push(rest);
 }
 
 /** A place in bytes that are being read. */

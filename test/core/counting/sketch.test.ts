@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SKETCH_STANDARD_ERROR, VisitorSketch } from "../../../src/core/counting/sketch.ts";
+import { ByteSink } from "../../../src/core/counting/varint.ts";
 
 function bytesOf(sketch: VisitorSketch): Uint8Array {
-  const bytes: number[] = [];
+  const bytes = new ByteSink();
   sketch.encode(bytes);
-  return Uint8Array.from(bytes);
+  return bytes.take();
 }
 
 /** A sketch of visitors `[from, to)`, whose hashes are their numbers: the worst that a producer may send. */

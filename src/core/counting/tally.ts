@@ -1,0 +1,238 @@
+import { invariant } from "../invariant.ts";
+import type { Offset } from "../offset.ts";
+import { ByteTable, HASH_SEED, hashByte } from "./byte-table.ts";
+import type { CounterFamily, Increments, KeyPrefix } from "./inputs.ts";
+import { putMoment } from "./keys.ts";
+
+/** Records that one tally may hold: up to here its sums of halves are exact in a double. */
+export const TALLY_RECORDS_MAX = 2 ** 20;
+
+const KEY_ROOM = 4_096;
+
+/**
+ * What the records of one batch within one ledger row add to each counter. Built record by record without an object for any
+ * of them: keys in one table, sums in one column, visitors in another.
+ *
+ * Records are counted before anybody knows what the slots hold already; so an entry knows its first and its last offset. A
+ * slot between the two is rare (a crash in the middle of a batch that is cut otherwise now): for it the records are counted
+ * again, {@link recount}, each slot's from behind its offset.
+ */
+export class Tally implements Increments {
+  readonly families: readonly CounterFamily[];
+  readonly #keys = new ByteTable();
+  readonly #families: number[] = [];
+  readonly #first: Offset[] = [];
+  readonly #last: Offset[] = [];
+  /** Where the entry's sums begin. */
+  readonly #bases: number[] = [];
+  #sums = new Float64Array(256);
+  #used = 0;
+  #visitEntries = new Int32Array(64);
+  #visitOffsets = new Float64Array(64);
+  #visitHashes = new Uint32Array(128);
+  #visits = 0;
+  /** Entries are counted from behind these offsets only; undefined the first time. */
+  #after: Float64Array | undefined;
+
+  readonly #key = new Uint8Array(KEY_ROOM);
+  #length = 0;
+  #hash = HASH_SEED;
+  #markedLength = 0;
+  #markedHash = HASH_SEED;
+  #offset: Offset = -1;
+  /** The entry that additions go to; −1: its slot holds this record already. */
+  #entry = -1;
+  #base = 0;
+
+  constructor(families: readonly CounterFamily[]) {
+    this.families = families;
+  }
+
+  /** How many counters were touched. Entries are numbered from 0. */
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** Begins a record. Offsets ascend. */
+  begin(offset: Offset): void {
+    this.#offset = offset;
+  }
+
+  open({ bytes, hash }: KeyPrefix): void {
+    this.#key.set(bytes);
+    this.#length = bytes.length;
+    this.#hash = hash;
+  }
+
+  part(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    this.byte(length >>> 8);
+    this.byte(length & 0xff);
+    let hash = this.#hash;
+    let at = this.#length;
+    const key = this.#key;
+    for (let index = start; index < end; index += 1) {
+      const value = bytes[index] ?? 0;
+      key[at] = value;
+      at += 1;
+      hash = hashByte(hash, value);
+    }
+    this.#hash = hash;
+    this.#length = at;
+  }
+
+  byte(value: number): void {
+    this.#key[this.#length] = value;
+    this.#length += 1;
+    this.#hash = hashByte(this.#hash, value);
+  }
+
+  moment(ms: number): void {
+    const from = this.#length;
+    putMoment(this.#key, from, ms);
+    for (let index = from; index < from + 8; index += 1) this.byte(this.#key[index] ?? 0);
+  }
+
+  mark(): void {
+    this.#markedLength = this.#length;
+    this.#markedHash = this.#hash;
+  }
+
+  rewind(): void {
+    this.#length = this.#markedLength;
+    this.#hash = this.#markedHash;
+  }
+
+  select(family: number): void {
+    invariant(this.#length < KEY_ROOM, "KEY_LENGTH", `a key of ${this.#length} bytes`);
+    const found = this.#keys.find(this.#key, this.#length, this.#hash);
+    const entry = found === -1 ? this.#add(family) : found;
+    this.#base = this.#bases[entry] ?? 0;
+    if (this.#after === undefined) {
+      this.#last[entry] = this.#offset;
+      this.#entry = entry;
+    } else {
+      this.#entry = this.#offset > (this.#after[entry] ?? Infinity) ? entry : -1;
+    }
+  }
+
+  add(value: number, amount: number): void {
+    if (this.#entry === -1) return;
+    const at = this.#base + value;
+    this.#sums[at] = (this.#sums[at] ?? 0) + amount;
+  }
+
+  addWide(value: number, high: number, low: number): void {
+    if (this.#entry === -1) return;
+    const at = this.#base + 2 * value;
+    this.#sums[at] = (this.#sums[at] ?? 0) + high;
+    this.#sums[at + 1] = (this.#sums[at + 1] ?? 0) + low;
+  }
+
+  visitor(high: number, low: number): void {
+    // Whether a slot holds the visit already is looked at when it is taken over.
+    if (this.#after !== undefined) return;
+    if (this.#visits === this.#visitEntries.length) this.#growVisits();
+    const at = this.#visits;
+    this.#visitEntries[at] = this.#entry;
+    this.#visitOffsets[at] = this.#offset;
+    this.#visitHashes[2 * at] = high;
+    this.#visitHashes[2 * at + 1] = low;
+    this.#visits += 1;
+  }
+
+  /** The key of an entry: a view that holds while nothing is added. */
+  key(entry: number): Uint8Array {
+    return this.#keys.key(entry);
+  }
+
+  /** Its hash, as of {@link ByteTable}. */
+  hash(entry: number): number {
+    return this.#keys.hash(entry);
+  }
+
+  /** Family of an entry, as an index. */
+  family(entry: number): number {
+    return this.#families[entry] ?? 0;
+  }
+
+  /** Offset of the first record that adds to an entry. */
+  first(entry: number): Offset {
+    return this.#first[entry] ?? 0;
+  }
+
+  /** Offset of the last one. */
+  last(entry: number): Offset {
+    return this.#last[entry] ?? 0;
+  }
+
+  /** Sum of a value of an entry, where the family is not wide: an exact integer. */
+  sum(entry: number, value: number): number {
+    return this.#sums[(this.#bases[entry] ?? 0) + value] ?? 0;
+  }
+
+  /** The same as halves, where it is: `high · 2^32 + low`, both exact integers. */
+  high(entry: number, value: number): number {
+    return this.sum(entry, 2 * value);
+  }
+
+  low(entry: number, value: number): number {
+    return this.sum(entry, 2 * value + 1);
+  }
+
+  /** Calls back for every visit: entry, offset, halves of the visitor's hash. */
+  eachVisit(take: (entry: number, offset: Offset, high: number, low: number) => void): void {
+    for (let at = 0; at < this.#visits; at += 1) {
+      const entry = this.#visitEntries[at] ?? 0;
+      take(entry, this.#visitOffsets[at] ?? 0, this.#visitHashes[2 * at] ?? 0, this.#visitHashes[2 * at + 1] ?? 0);
+    }
+  }
+
+  /**
+   * From now on records add only to entries that have an offset in `after`, and only above it: their sums are empty again,
+   * all others stay. The same records have to be counted again. By entry; Infinity where it stays.
+   */
+  recount(after: Float64Array): void {
+    invariant(after.length === this.size, "TALLY_ENTRIES", `${after.length} offsets for ${this.size} entries`);
+    this.#after = after;
+    for (let entry = 0; entry < after.length; entry += 1) {
+      if (after[entry] === Infinity) continue;
+      const base = this.#bases[entry] ?? 0;
+      this.#sums.fill(0, base, base + columnsOf(this.families[this.family(entry)]));
+    }
+  }
+
+  #add(family: number): number {
+    invariant(this.#after === undefined, "TALLY_CHANGED", "counted again, the records touch another counter");
+    const entry = this.#keys.add(this.#key, this.#length, this.#hash);
+    const columns = columnsOf(this.families[family]);
+    this.#families.push(family);
+    this.#first.push(this.#offset);
+    this.#last.push(this.#offset);
+    this.#bases.push(this.#used);
+    this.#used += columns;
+    if (this.#used > this.#sums.length) {
+      const sums = new Float64Array(2 * this.#used);
+      sums.set(this.#sums);
+      this.#sums = sums;
+    }
+    return entry;
+  }
+
+  #growVisits(): void {
+    const entries = new Int32Array(2 * this.#visits);
+    entries.set(this.#visitEntries);
+    this.#visitEntries = entries;
+    const offsets = new Float64Array(2 * this.#visits);
+    offsets.set(this.#visitOffsets);
+    this.#visitOffsets = offsets;
+    const hashes = new Uint32Array(4 * this.#visits);
+    hashes.set(this.#visitHashes);
+    this.#visitHashes = hashes;
+  }
+}
+
+function columnsOf(family: CounterFamily | undefined): number {
+  invariant(family !== undefined, "COUNTER_FAMILY", "a counter of no family");
+  return family.wide ? 2 * family.values : family.values;
+}
