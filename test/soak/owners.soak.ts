@@ -13,7 +13,7 @@ it("500,000 writes while each owner in turn fills up, is wiped, corrupted, froze
   const faults = FAULTS.filter((fault) => fault !== "full" || noDisks === undefined).flatMap((fault) =>
     NAMES.map((name): readonly [Name, Fault] => [name, fault]),
   );
-  if (noDisks !== undefined) console.warn(`without full disks: ${noDisks}`);
+  if (noDisks !== undefined) process.stderr.write(`without full disks: ${noDisks}\n`);
   const figures = await runOwners({ writes: WRITES, keys: 50_000, writers: 48, faults });
   expect(figures.mainRssAnonMiBMax).toBeLessThan(512);
   expect(figures.ownerRssAnonMiBMax).toBeLessThan(256);

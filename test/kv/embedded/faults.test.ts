@@ -177,7 +177,7 @@ describe("damage to a file, under load", () => {
 });
 
 describe("a disk, under load", () => {
-  if (noDisks !== undefined) console.warn(`skipped: ${noDisks}`);
+  if (noDisks !== undefined) process.stderr.write(`skipped: ${noDisks}\n`);
 
   it.skipIf(noDisks !== undefined)(
     "that is full, then read-only, keeps its owner down as long as it is",

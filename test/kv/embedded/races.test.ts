@@ -164,7 +164,6 @@ describe("closing", () => {
       await scene.open();
       const pids = scene.directories.flatMap((directory) => ownerPids(directory));
       const spawned = scene.tamper.spawned.get("b") ?? 0;
-      const t0 = performance.now();
       begin();
       const repairing = scene.plane.repair("b", false).catch((error: unknown) => error);
       await Promise.race([

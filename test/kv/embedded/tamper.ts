@@ -15,6 +15,8 @@ export class Tamper {
   >();
   readonly sent: { readonly owner: string; readonly message: ToOwner }[] = [];
   readonly #answers: { readonly owner: string; readonly kind: FromOwner["kind"] }[] = [];
+  /** What merging cells of other owners changed at one. */
+  readonly changes: { readonly owner: string; readonly missed: number }[] = [];
   /** How many processes each owner had. */
   readonly spawned = new Map<string, number>();
   /** Called before a message goes to an owner; "drop" keeps it from there. */
@@ -30,6 +32,7 @@ export class Tamper {
         ended: (cause) => events.ended(cause),
         message: (message, body) => {
           this.#answers.push({ owner, kind: message.kind });
+          if (message.kind === "absorbed") this.changes.push({ owner, missed: message.changed });
           if (this.onAnswer(owner, message) === "drop") return;
           this.#pass(owner, () => events.message(message, body));
         },
