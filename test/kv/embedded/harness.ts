@@ -126,8 +126,8 @@ function refuse(events: Parameters<SpawnOwner>[1]): ReturnType<SpawnOwner> {
 }
 
 /** Owners in memory that handle and answer by themselves, as soon as others had a turn. */
-export function promptOwners(): SpawnOwner {
-  const owners = new MemoryOwners(new Map(), { spanBytesMax: 1024 * 1024, answersMax: 10_000 });
+export function promptOwners(spanBytesMax = 1024 * 1024): SpawnOwner {
+  const owners = new MemoryOwners(new Map(), { spanBytesMax, answersMax: 10_000 });
   let scheduled = false;
   const run = (): void => {
     scheduled = false;

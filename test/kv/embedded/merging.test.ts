@@ -1,10 +1,15 @@
-import { afterEach, expect, it, vi } from "vitest";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { SpawnOwner } from "../../../src/kv/embedded/owner-process.ts";
 import type { ToOwner } from "../../../src/kv/embedded/protocol.ts";
-import type { KvPlane } from "../../../src/ports/kv-plane.ts";
+import { DATA_FILE } from "../../../src/kv/embedded/store-file.ts";
+import type { KvPlane, OwnerStatus } from "../../../src/ports/kv-plane.ts";
 import type { PlaneHarness } from "../contract.ts";
-import { cell, freshKey } from "../contract/cells.ts";
+import { cell, freshKey, text } from "../contract/cells.ts";
 import { openHarness, promptOwners } from "./harness.ts";
+import { type Site, makeSite } from "./support.ts";
+import { Tamper } from "./tamper.ts";
 
 let harness: PlaneHarness | undefined;
 afterEach(async () => harness?.destroy());
@@ -83,4 +88,54 @@ it("is sent what is written while it merges, up to the end", async () => {
   expect(acks.length).toBeGreaterThan(1);
   await Promise.all(acks);
   expect(await ordersOfB(plane, keys.slice(0, acks.length))).toEqual(acks.map(() => 4));
+});
+
+describe("an owner that dies and returns between two spans", () => {
+  const WAIT = { timeout: 10_000, interval: 1 };
+  const keys = ["k1", "k2", "k3"].map(text);
+
+  /** B merges one cell in a tenth of a second. */
+  async function slowly(): Promise<{
+    readonly site: Site;
+    readonly tamper: Tamper;
+    readonly plane: KvPlane;
+    readonly b: () => OwnerStatus | undefined;
+  }> {
+    const site = makeSite();
+    const tamper = new Tamper(promptOwners(100));
+    const limits = { retryInitialMs: 1, retryMaxMs: 5, compareSoonMs: 3_600_000, mergeBytesPerSecond: 4_000 };
+    const plane = await site.open({ spawn: tamper.spawn, limits });
+    await plane.write(keys.map((key) => cell(key, 1, new Uint8Array(400))));
+    tamper.crash("b");
+    rmSync(join(site.directories[1], DATA_FILE));
+    const b = (): OwnerStatus | undefined => plane.owners().find(({ owner }) => owner === "b");
+    await vi.waitFor(() => expect(b()?.state).toBe("lost"), WAIT);
+    await plane.repair("b", false);
+    return { site, tamper, plane, b };
+  }
+
+  it("is merged from the beginning, for what it missed meanwhile", async () => {
+    const { site, tamper, plane, b } = await slowly();
+    await vi.waitFor(() => expect(b()?.merge).toMatchObject({ phase: "check", cells: 1 }), WAIT);
+    tamper.crash("b");
+    await plane.write([cell(text("k0"), 7, "meanwhile")]);
+    await vi.waitFor(() => expect(b()?.state).toBe("up"), WAIT);
+    expect(await ordersOfB(plane, [text("k0"), ...keys])).toEqual([7, 1, 1, 1]);
+    await site.destroy();
+  });
+
+  it("is not merged from once its own acks are void, until an operator accepts the loss", async () => {
+    const { site, tamper, plane, b } = await slowly();
+    await vi.waitFor(() => expect(b()?.merge).toMatchObject({ phase: "copy", cells: 1 }), WAIT);
+    tamper.fail("c", { code: "OWNER_IO", text: "Input/output error" });
+    await vi.waitFor(
+      () => expect(plane.owners().map(({ state }) => state)).toEqual(["up", "merging", "merging"]),
+      WAIT,
+    );
+    await vi.waitFor(() => expect(b()?.merge?.phase).toBe("waiting"), WAIT);
+    await plane.repair("b", true);
+    await vi.waitFor(() => expect(plane.owners().map(({ state }) => state)).toEqual(["up", "up", "up"]), WAIT);
+    expect(await ordersOfB(plane, keys)).toEqual([1, 1, 1]);
+    await site.destroy();
+  });
 });
