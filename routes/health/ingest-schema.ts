@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { INGEST_REASONS } from "../../src/ports/control-plane.ts";
+import { INGEST_REASONS } from "../../src/ports/ingest.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { NO_PARAMS, RETRY_AFTER, json, operation } from "../schema/operation.ts";
 import { Count, NAME_PATTERN, PartitionNumber, Text, Time } from "../schema/values.ts";

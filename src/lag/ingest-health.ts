@@ -1,14 +1,7 @@
 import type { Fleet } from "../fleet/fleet.ts";
 import type { SourceService } from "../fleet/source-service.ts";
-import type {
-  IngestHealth,
-  IngestLimits,
-  IngestReason,
-  LagQueries,
-  LagView,
-  PartitionLag,
-  SourceIngestHealth,
-} from "../ports/control-plane.ts";
+import type { LagQueries, LagView, PartitionLag } from "../ports/control-plane.ts";
+import type { IngestHealth, IngestLimits, IngestReason, SourceIngestHealth } from "../ports/ingest.ts";
 
 /** What the judgement needs of the fleet. */
 type Sources = Pick<Fleet, "services" | "service" | "phase">;

@@ -7,7 +7,7 @@ import { ROOT } from "../tidy/files.ts";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
-const PAGES = ["README.md", "docs/configuration.md", "deploy/README.md", "CHANGELOG.md"];
+const PAGES = ["README.md", "docs/configuration.md", "docs/http.md", "deploy/README.md", "CHANGELOG.md"];
 
 /** Flags that the usage of a program names. */
 const flagsOf = (text: string) => new Set(text.match(/--[a-z][a-z-]+/g));

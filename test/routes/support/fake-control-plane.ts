@@ -4,14 +4,13 @@ import type {
   ControlPlane,
   DefinitionView,
   DocumentView,
-  IngestHealth,
-  IngestLimits,
   LagView,
   PartitionView,
   Provenance,
   SourceView,
 } from "../../../src/ports/control-plane.ts";
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
+import type { IngestHealth, IngestLimits } from "../../../src/ports/ingest.ts";
 import { FakeBarriers } from "./fake-barriers.ts";
 import { FakeExplain } from "./fake-explain.ts";
 import { FakeOperators } from "./fake-operators.ts";
