@@ -48,6 +48,7 @@ export interface RunFigures {
  */
 export async function runOwners({ writes, faults, keys, writers }: RunOptions): Promise<RunFigures> {
   const scene = await sceneOnDisks({ ...CELL, keys, writers });
+  scene.tamper.recording = false;
   await scene.open({ pendingBytes: 4 * 1024 * 1024, commitBytes: 1024 * 1024 });
   const atStart = mib(anonymousBytes(process.pid));
   const memory = watchMemory(scene);

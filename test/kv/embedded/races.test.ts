@@ -26,14 +26,18 @@ describe("at one order", () => {
     const scene = await opened();
     const { plane, tamper } = scene;
     // The sums that follow the bytes must not decide; some of these would.
-    for (let index = 0; index < 24; index += 1) {
+    for (let index = 0; index < 8; index += 1) {
       const key = text(`k${index}`);
       tamper.onSend = (name, message) => (name === "a" && message.kind === "write" ? "drop" : undefined);
       await plane.write([{ ...address, key, order: 1, bytes: text("value and more") }]);
       tamper.onSend = (name, message) => (name !== "a" && message.kind === "write" ? "drop" : undefined);
+      const flushed = tamper.answers("a", "committed");
       void plane.write([{ ...address, key, order: 1, bytes: text("value") }]).catch(() => undefined);
+      await vi.waitFor(() => expect(tamper.answers("a", "committed")).toBeGreaterThan(flushed), WAIT);
       tamper.onSend = () => undefined;
+      tamper.hold("c");
       const [cell] = await plane.restore([{ ...address, key }]);
+      tamper.letGo("c");
       expect(cell?.bytes).toEqual(text("value and more"));
     }
   });
@@ -44,18 +48,20 @@ describe("an owner that comes back", () => {
     const scene = await opened();
     const { plane, tamper } = scene;
     let identifies = 0;
+    let spawned: number | undefined;
     tamper.onSend = (name, message) => {
       if (name !== "b" || message.kind !== "identify") return undefined;
       identifies += 1;
-      if (identifies === 1) tamper.hold("b");
+      if (identifies > 1) return undefined;
+      spawned = tamper.spawned.get("b");
+      tamper.hold("b");
       return undefined;
     };
     tamper.fail("b", { code: "OWNER_IO", text: "Input/output error" });
     await vi.waitFor(() => expect(tamper.heldCount("b")).toBe(1), WAIT);
-    const spawned = tamper.spawned.get("b");
     await expect(plane.repair("b", false)).rejects.toMatchObject({ code: "KV_REPAIR_REFUSED" });
     // Several times as long as until an owner is looked at again.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     expect(tamper.spawned.get("b")).toBe(spawned);
     tamper.letGo("b");
     scene.load.start();

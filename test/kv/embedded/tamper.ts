@@ -15,6 +15,8 @@ export class Tamper {
   >();
   readonly sent: { readonly owner: string; readonly message: ToOwner }[] = [];
   readonly #answers: { readonly owner: string; readonly kind: FromOwner["kind"] }[] = [];
+  /** Whether it remembers messages; a long run would pile them up. */
+  recording = true;
   /** What merging cells of other owners changed at one. */
   readonly changes: { readonly owner: string; readonly missed: number }[] = [];
   /** How many processes each owner had. */
@@ -31,8 +33,8 @@ export class Tamper {
       const process = spawn(setup, {
         ended: (cause) => events.ended(cause),
         message: (message, body) => {
-          this.#answers.push({ owner, kind: message.kind });
-          if (message.kind === "absorbed") this.changes.push({ owner, missed: message.changed });
+          if (this.recording) this.#answers.push({ owner, kind: message.kind });
+          if (this.recording && message.kind === "absorbed") this.changes.push({ owner, missed: message.changed });
           if (this.onAnswer(owner, message) === "drop") return;
           this.#pass(owner, () => events.message(message, body));
         },
@@ -41,7 +43,7 @@ export class Tamper {
       return {
         kill: () => process.kill(),
         send: (message, body, written) => {
-          this.sent.push({ owner, message });
+          if (this.recording) this.sent.push({ owner, message });
           if (this.onSend(owner, message) !== "drop") process.send(message, body, written);
         },
       };
