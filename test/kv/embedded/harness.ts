@@ -90,6 +90,23 @@ function faultsOf({ plane, tamper, away, directories }: Use): OwnerFaults {
       else tamper.onAnswer = count;
       return () => seen === nth;
     },
+    ...partialWrites({ tamper, lose, restore, cancelLoss }),
+  };
+}
+
+/** Writes that do not reach everybody. */
+function partialWrites({
+  tamper,
+  lose,
+  restore,
+  cancelLoss,
+}: {
+  readonly tamper: Tamper;
+  readonly lose: (name: string) => void;
+  readonly restore: (name: string) => Promise<void>;
+  readonly cancelLoss: () => void;
+}): Pick<OwnerFaults, "strand" | "without"> {
+  return {
     async strand(name, call) {
       const others = NAMES.filter((one) => one !== name);
       const before = tamper.answers(name, "committed");
