@@ -75,7 +75,11 @@ export class PagedLog<S extends TSchema> {
    * Changes the entries of the open page; `change` may alter the last ones and add further ones, and returns the same
    * list when there is nothing to write. It may run several times. Returns the page as it stands then. @throws KvFault
    */
-  async change(
+  change(name: string, change: (entries: readonly Static<S>[]) => readonly Static<S>[]): Promise<Page<Static<S>>> {
+    return inTurn(this.#control, name, () => this.#change(name, change));
+  }
+
+  async #change(
     name: string,
     change: (entries: readonly Static<S>[]) => readonly Static<S>[],
   ): Promise<Page<Static<S>>> {
@@ -95,7 +99,11 @@ export class PagedLog<S extends TSchema> {
   }
 
   /** Changes one entry where it stands, in an open or a closed page; does nothing where there is none. @throws KvFault */
-  async amend(name: string, place: Place, change: (entry: Static<S>) => Static<S>): Promise<void> {
+  amend(name: string, place: Place, change: (entry: Static<S>) => Static<S>): Promise<void> {
+    return inTurn(this.#control, name, () => this.#amend(name, place, change));
+  }
+
+  async #amend(name: string, place: Place, change: (entry: Static<S>) => Static<S>): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       if (await this.#amendOnce(name, place, change)) return;
     }
@@ -128,6 +136,25 @@ export class PagedLog<S extends TSchema> {
   #readOpen(name: string): Promise<Stored<{ page: number; entries: Static<S>[] }> | undefined> {
     return readRecord(this.#control, name, this.#open);
   }
+}
+
+/** The last change of each log of a store that is under way in this process; never rejects. */
+const turns = new WeakMap<ControlStore, Map<string, Promise<void>>>();
+
+/**
+ * Changes of one log wait for each other within a process: a resumption of a hundred partitions enters a hundred calls at
+ * once, which would lose race after race against each other. Other instances are met by compare-and-set.
+ */
+function inTurn<T>(control: ControlStore, name: string, task: () => Promise<T>): Promise<T> {
+  const logs = turns.get(control) ?? new Map<string, Promise<void>>();
+  turns.set(control, logs);
+  const result = (logs.get(name) ?? Promise.resolve()).then(task);
+  const ended = result.then(
+    () => undefined,
+    () => undefined,
+  );
+  logs.set(name, ended);
+  return result;
 }
 
 function closedName(name: string, page: number): string {

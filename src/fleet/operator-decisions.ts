@@ -27,9 +27,10 @@ export async function resumedRunners(
     ({ state, partition }) => state.phase.phase === "stopped" && !unrecorded.has(partition),
   );
   if (stopped.length === 0) return [];
-  const addresses = stopped.map(
-    ({ topicEpoch, partition }): CellAddress => ({ space: "copy", key: copyKey(source, topicEpoch, partition) }),
-  );
+  const addresses = stopped.map(({ topicEpoch, partition }): CellAddress => ({
+    space: "copy",
+    key: copyKey(source, topicEpoch, partition),
+  }));
   const copies = await plane.restore(addresses);
   const cleared = await Promise.all(
     stopped.map(async ({ partition }, index) => {

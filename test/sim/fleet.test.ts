@@ -1,20 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { copyKey } from "../../src/core/keys.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
+import { seeded } from "../support/seeded.ts";
 
 const SEEDS = 60;
 const STEPS = 80;
 const PARTITIONS = 2;
 const KEYS = ["a", "b", "c", "d", "e"];
-
-/** A small generator of its own: a failing seed repeats on every machine. */
-function generator(seed: number): (below: number) => number {
-  let state = (seed * 2_654_435_761) >>> 0;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e37_79b9) >>> 0;
-    return ((state ^ (state >>> 13)) >>> 0) % below;
-  };
-}
 
 /** What a careful reader of the log expects under each key: the newest good record, and where it stands. */
 function expected(world: FleetWorld): Map<string, { text: string; offset: number } | undefined> {
@@ -91,7 +83,7 @@ const ACTIONS: readonly ((world: FleetWorld, random: (below: number) => number) 
 ];
 
 async function simulate(seed: number): Promise<void> {
-  const random = generator(seed);
+  const random = seeded(seed);
   const world = new FleetWorld(PARTITIONS);
   await world.start();
   const seen = new Map<string, number>();

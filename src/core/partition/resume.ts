@@ -66,7 +66,7 @@ export function decideResume(facts: ResumeFacts, request: ResumeRequest): Resume
     return { decision: "needs-epoch", text: started.stop.detail };
   }
   if (outOfRange(from, bounds) !== undefined) return { decision: "outside", wanted: from, what: "from" };
-  if (doubtsLog(stop.code) && from !== start.copy?.watermark) {
+  if (doubtsLog(stop.code) && !isSafe(from, start)) {
     const text = "after this stop the partition may go on exactly where its copy ends, or under a new topic epoch";
     return { decision: "needs-epoch", text };
   }
@@ -83,6 +83,16 @@ export function decideResume(facts: ResumeFacts, request: ResumeRequest): Resume
     return { decision: "outside", wanted: allowPoison.to, what: "allowPoison.to" };
   }
   return { decision: "resume", start: record, allowPoison: allowPoison?.to, passedOver: passed };
+}
+
+/**
+ * Whether a partition whose log is in doubt may go on there: at its copy, where the last applied record is looked at first;
+ * or, when the log begins behind the copy, anywhere in it. Then nothing of another log lies below, to be passed over in
+ * silence, and whatever is read is newer than all before.
+ */
+function isSafe(from: Offset, { copy, bounds }: StartFacts): boolean {
+  if (copy === undefined) return false;
+  return from === copy.watermark || copy.watermark <= bounds.logStart;
 }
 
 function pointOf(from: ResumeFrom, { bounds, copy, committed }: StartFacts): Offset | undefined {
@@ -112,9 +122,7 @@ function passedOver({ start }: ResumeFacts, from: Offset): readonly PassedOver[]
   const { copy, bounds } = start;
   // Without a copy nothing was applied since the start record, whatever somebody has committed meanwhile.
   const applied =
-    copy === undefined
-      ? (start.startRecord?.from ?? bounds.logStart)
-      : Math.max(copy.watermark, startOf(start) ?? 0);
+    copy === undefined ? (start.startRecord?.from ?? bounds.logStart) : Math.max(copy.watermark, startOf(start) ?? 0);
   if (from <= applied) return [];
   const middle = Math.min(Math.max(applied, bounds.logStart), from);
   const lost: PassedOver[] = middle > applied ? [{ from: applied, to: middle, cause: "lost" }] : [];

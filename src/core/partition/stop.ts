@@ -92,8 +92,9 @@ export function pageOf(code: StopCode): string {
 }
 
 /**
- * Stops after which the log itself is in doubt: the partition may only go on exactly where it was, with the log recognised.
- * Anything else would mix two logs under one topic epoch, in which versions of the second may be below those of the first.
+ * Stops after which the log itself is in doubt: the partition may only go on exactly where it was, with the log recognised, or
+ * where the log begins behind that. Anything else would mix two logs under one topic epoch, in which versions of the second
+ * may be below those of the first.
  */
 const LOG_IN_DOUBT: ReadonlySet<StopCode> = new Set<StopCode>(["ABOVE_LOG_END", "TOPIC_RECREATED", "COMMIT_VANISHED"]);
 

@@ -122,6 +122,18 @@ describe("a resumption that cannot be", () => {
     }
   });
 
+  it("after a stop that doubts the log may go on behind the copy when the log begins there: nothing of it lies below", () => {
+    const gone = { committed: undefined, bounds: { logStart: 500, end: 900 } };
+    const accepted = { from: "log-start", acceptLoss: { from: 100, toMax: 500 } } as const;
+    expect(decide(facts("COMMIT_VANISHED", gone), accepted)).toMatchObject({
+      decision: "resume",
+      passedOver: [{ from: 100, to: 500, cause: "lost" }],
+    });
+    const within = { committed: undefined, bounds: { logStart: 99, end: 900 } };
+    const later = { from: 200, acceptLoss: { from: 0, toMax: 900 } };
+    expect(decide(facts("TOPIC_RECREATED", within), later)).toMatchObject({ decision: "needs-epoch" });
+  });
+
   it("of a source that is bound to something else needs an epoch; old partitions may be read to their end", () => {
     const sourceStop = { code: "PARTITIONS_CHANGED", detail: "4 became 6" } as const;
     expect(decide(facts("PARTITIONS_CHANGED", {}, { sourceStop, old: true }), {})).toMatchObject({
