@@ -23,8 +23,9 @@ import { type Progress, progressOf, readBinding } from "./progress.ts";
 /** A barrier is forgotten after a day. */
 const LIFE_MS = 86_400_000;
 
-/** How often a waiting answer looks. */
+/** How often a waiting answer looks: at first, and after a while. */
 const LOOK_MS = 250;
+const LATER_LOOK_MS = 1_000;
 
 /** Answers that wait at once; a further one is given as things stand. */
 const WAITING_MAX = 64;
@@ -85,9 +86,10 @@ export class BarrierService implements BarrierCommands {
     this.#waiting += 1;
     try {
       let progress = await progressOf(service, record.log, record.targets);
-      while (stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal)) {
-        await this.#pause(Math.min(LOOK_MS, Math.max(until - clock.monotonic(), 1)), wait.signal);
-        progress = await progressOf(service, record.log, record.targets);
+      for (let looks = 1; stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal); looks += 1) {
+        const delayMs = Math.min(LOOK_MS * looks, LATER_LOOK_MS, Math.max(until - clock.monotonic(), 1));
+        await this.#pause(delayMs, wait.signal);
+        progress = await goOn(service, record, progress);
       }
       return await this.#view(service, record, progress);
     } finally {
@@ -127,6 +129,18 @@ export class BarrierService implements BarrierCommands {
       losses: await lossesOf(this.#gaps, service.name, ranges),
     };
   }
+}
+
+/** Looks again at what is not done: a copy never goes down, so what is done stays done. @throws KvFault */
+async function goOn(
+  service: SourceService,
+  { log, targets }: BarrierRecord,
+  progress: readonly Progress[],
+): Promise<readonly Progress[]> {
+  const open = targets.filter((_target, index) => progress[index]?.done !== true);
+  const looked = await progressOf(service, log, open);
+  const anew = new Map(open.map((target, index) => [target, looked[index]]));
+  return targets.flatMap((target, index) => anew.get(target) ?? progress[index] ?? []);
 }
 
 function byPartition(one: { readonly partition: number }, other: { readonly partition: number }): number {

@@ -22,6 +22,9 @@ export class LagWatch {
   readonly #oldest: OldestWatch;
   #starts: ReadonlyMap<number, readonly StartReading[]> = new Map();
   #begins: ReadonlyMap<number, Offset> = new Map();
+  /** The group's committed offsets at the end of the last round, and of the one before it. */
+  #committed: ReadonlyMap<number, Offset> = new Map();
+  #committedBefore: ReadonlyMap<number, Offset> = new Map();
   #retention: RetentionFacts | { readonly unknown: string } = { unknown: "not-measured" };
   #retentionAt: number | undefined;
   #round: Promise<void> | undefined;
@@ -44,9 +47,26 @@ export class LagWatch {
   /** Where a partition stands, whoever runs it; undefined when nothing is known of it. */
   standingOf(partition: number): LagStanding | undefined {
     const known = standing(this.#service, partition);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.basis === "committed" ? this.#asMeasured(partition, known.at) : known;
     const begins = this.#begins.get(partition);
     return begins === undefined ? undefined : { at: begins, basis: "start" };
+  }
+
+  /**
+   * The committed offset is read after the end, so it may be ahead of it while records flow:
+   *
+   * 1. the end is read, 100, and the group has committed 90;
+   * 2. the partition's owner commits 120;
+   * 3. the committed offset is read: everything that was in the log at 1 is processed.
+   *
+   * One that was ahead of the end before the end was read is another matter: the log has lost what was committed.
+   */
+  #asMeasured(partition: number, committed: Offset): LagStanding {
+    const answer = this.#service.readings.answers.get(partition);
+    const end = answer?.known === true ? answer.end : committed;
+    const before = this.#committedBefore.get(partition);
+    const at = committed > end && before !== undefined && before <= end ? end : committed;
+    return { at, basis: "committed" };
   }
 
   /** The oldest unprocessed record of a partition that stands at `at`: in flight, or as it was read there. */
@@ -66,6 +86,7 @@ export class LagWatch {
 
   async #read(): Promise<void> {
     this.#noteStarts();
+    this.#noteCommitted();
     await this.#readRetention();
     await this.#readBegins();
     await this.#oldest.round(this.#wanted());
@@ -82,6 +103,17 @@ export class LagWatch {
       ([partition, logStart]) => [partition, withStart(this.#starts.get(partition) ?? [], { atMs, logStart })] as const,
     );
     this.#starts = new Map([...this.#starts, ...noted]);
+  }
+
+  #noteCommitted(): void {
+    const { partitions } = this.#service;
+    this.#committedBefore = this.#committed;
+    this.#committed = new Map(
+      partitions.flatMap((partition) => {
+        const committed = this.#service.committedOf(partition);
+        return committed === undefined ? [] : [[partition, committed] as const];
+      }),
+    );
   }
 
   async #readRetention(): Promise<void> {

@@ -163,7 +163,7 @@ describe("a barrier", () => {
     await world.clock.advance(0);
     expect(settled).toEqual(["time waiting", "gone waiting"]);
     fleet.phase = "draining";
-    await world.clock.advance(300);
+    await world.clock.advance(1_000);
     expect(settled).toEqual(["time waiting", "gone waiting", "drain waiting"]);
   });
 

@@ -177,3 +177,36 @@ describe("I14: the age of what waits, read from the log", () => {
     expect(lagOf(world)[0]?.seconds).toEqual({ known: true, value: 3_604 });
   });
 });
+
+describe("I14: lag of what another instance reads", () => {
+  async function elsewhere(): Promise<FleetWorld> {
+    const world = await started(new FleetWorld(1));
+    world.log.append(0, "a", "1");
+    world.service.revoked(1);
+    world.log.committed.set(0, 1);
+    await world.clock.advance(4_000);
+    return world;
+  }
+
+  it("a commit that is ahead of the end that was read before it is no other log: nothing was left then", async () => {
+    const world = await elsewhere();
+    const bounds = world.source.bounds.bind(world.source);
+    for (let round = 0; round < 3; round += 1) {
+      world.source.bounds = async () => {
+        const answer = await bounds();
+        for (let more = 0; more < 50; more += 1) world.log.append(0, "a", "x");
+        world.log.committed.set(0, world.log.log(0).end);
+        return answer;
+      };
+      await world.clock.advance(2_000);
+      expect(lagOf(world)[0]).toMatchObject({ basis: "committed", records: { known: true, value: 0 } });
+    }
+  });
+
+  it("a commit that was ahead of the end before that was read: the log has lost it", async () => {
+    const world = await elsewhere();
+    world.log.committed.set(0, 9);
+    await world.clock.advance(6_000);
+    expect(lagOf(world)[0]?.records).toEqual({ known: false, cause: "end-below-position" });
+  });
+});
