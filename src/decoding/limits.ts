@@ -21,6 +21,8 @@ export const SCHEMA_LIMITS = {
   maxFiles: 1_000,
   /** UTF-16 units of all files. */
   maxSourceLength: 4 * 1024 * 1024,
+  /** Bytes of a FileDescriptorSet. */
+  maxSetBytes: 4 * 1024 * 1024,
   /** Words, numbers, strings and signs of all files. */
   maxTokens: 1_000_000,
   /** Messages, fields, enums, values and so on, of all files. */

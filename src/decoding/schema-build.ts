@@ -5,6 +5,7 @@ import { checkMessage, checkNumber } from "./proto/check-message.ts";
 import { featuresOfFile, ownFeature, withOwn } from "./proto/features.ts";
 import type { Features } from "./proto/features.ts";
 import { NumberRanges } from "./number-ranges.ts";
+import { lowerCamel } from "./proto/json-name.ts";
 import { loadProtoFiles } from "./proto/files.ts";
 import type { ProtoFileSet } from "./proto/files.ts";
 import { descriptorInvalid } from "./proto/invalid.ts";
@@ -245,9 +246,4 @@ function jsonNameOf({ file, fullName, name, options }: ProtoField): string {
     throw descriptorInvalid(`${file}: ${fullName}: the json_name cannot be used`);
   }
   return text;
-}
-
-/** Default JSON name (protobuf language, json_name): underscores go, and what follows one is upper case. */
-function lowerCamel(name: string): string {
-  return name.replace(/_+(.?)/g, (_, next: string) => next.toUpperCase());
 }
