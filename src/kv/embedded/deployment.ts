@@ -47,6 +47,24 @@ export class DeploymentState {
   }
 
   /**
+   * Takes over what an owner that comes back knows better: it was up when an incarnation was replaced that those who are up
+   * now never heard of, because they were away then and it was away when this process began. Who is void by that counts no
+   * more, and merges.
+   */
+  async adopt({ format, deployment, membership }: Identity): Promise<void> {
+    const { current } = this;
+    const newer = membership.generation > current.membership.generation;
+    if (format !== FORMAT_VERSION || deployment !== current.deployment || !newer) return;
+    this.#deployment = { ...current, membership };
+    const isVoid = ({ owner }: OwnerLink): boolean =>
+      current.membership.incarnations[owner] !== membership.incarnations[owner];
+    for (const link of this.#links.filter((other) => other.receives && isVoid(other))) {
+      link.takeDown({ code: "OWNER_STALE", text: "another owner knows that what it acknowledged is void" });
+    }
+    await Promise.all(this.#links.filter((link) => link.up).map((link) => this.#tell(link)));
+  }
+
+  /**
    * Makes the directory of an owner that is about to count say so, in the present membership: `found` is what it says. Not
    * being up, the owner is not told of a change that comes meanwhile, hence again. @throws OwnerDown
    */

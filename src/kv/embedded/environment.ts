@@ -163,7 +163,9 @@ export class Environment {
     const present = this.#db.getBinaryFast(key);
     if (present === undefined) return undefined;
     // lmdb's buffer is larger than the `length` it shows, and what compares or copies trusts that.
-    const value = Buffer.from(present.buffer, present.byteOffset, present.length);
+    const { buffer, byteOffset, length } = present;
+    if (byteOffset + length > buffer.byteLength) throw new CorruptStore(`a cell of ${length} bytes`);
+    const value = Buffer.from(buffer, byteOffset, length);
     requireWhole(key, value);
     return value;
   }

@@ -88,7 +88,7 @@ export class Healer {
       return;
     }
     const code = link.reason?.code;
-    if (code === "OWNER_CRASHED" && this.#isDamaged(link)) return;
+    if (this.#isDamaged(link)) return;
     if (code !== undefined && VOIDING.has(code)) this.#inBackground(this.#deployment.voidIncarnation(link.owner));
     if (!link.receives) this.#later(link);
   }
@@ -162,10 +162,10 @@ export class Healer {
     if (!link.receives) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
   }
 
-  /** An end of its process: whether it was one too many, for which it is then taken down. */
+  /** Whether it ended once too often for its data to be whole, for which it is then taken down. */
   #isDamaged(link: OwnerLink): boolean {
     if (!this.#crashes.tooMany(link)) return false;
-    link.takeDown({ code: "OWNER_CORRUPT", text: `its process ended again and again: ${link.reason?.text ?? ""}` });
+    link.takeDown({ code: "OWNER_CORRUPT", text: `it failed again and again: ${link.reason?.text ?? ""}` });
     return true;
   }
 
@@ -202,6 +202,7 @@ export class Healer {
   }
 
   async #comeBack(link: OwnerLink, found: Found): Promise<void> {
+    if (found.found === "identity") await this.#deployment.adopt(found.identity);
     const verdict = judgeReturn(link.owner, found, this.#deployment.current);
     switch (verdict.verdict) {
       case "serve":
@@ -219,7 +220,7 @@ export class Healer {
         link.takeDown(verdict.reason);
         return;
       case "unreadable":
-        if (link.reason?.code === "OWNER_CRASHED") this.#isDamaged(link);
+        this.#isDamaged(link);
     }
   }
 
