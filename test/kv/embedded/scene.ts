@@ -7,7 +7,7 @@ import { ownerPids } from "./owner-pids.ts";
 import { MIB, type Site, type SiteOptions, makeSite } from "./support.ts";
 import { Tamper } from "./tamper.ts";
 
-export const WAIT = { timeout: 20_000, interval: 10 };
+export const WAIT = { timeout: 120_000, interval: 10 };
 export const NAMES = ["a", "b", "c"] as const;
 export type Name = (typeof NAMES)[number];
 
