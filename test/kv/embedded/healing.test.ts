@@ -228,4 +228,29 @@ describe("a new incarnation", () => {
     expect(owner(plane, "b")?.incarnation).not.toBe(before);
     expect(await ordersOf(plane, "b")).toEqual(new Set([2]));
   });
+
+  it("is known to whoever was up then, also when those who are up now never heard of it", async () => {
+    const { site, plane } = await opened();
+    await plane.write(cells(1));
+    const before = owner(plane, "b")?.incarnation;
+    await plane.close();
+    // 1. While a is away, b is void, and c alone is told.
+    takeAway(site, 0);
+    const tamper = new Tamper(await spawnBundled());
+    const first = await site.open({ spawn: tamper.spawn, limits: LIMITS });
+    tamper.fail("b", { code: "OWNER_IO", text: "Input/output error" });
+    await vi.waitFor(() => expect(tamper.answers("c", "identified")).toBeGreaterThan(0), WAIT);
+    await first.close();
+    // 2. Without c, nobody knows.
+    bringBack(site, 0);
+    takeAway(site, 2);
+    const second = await site.open({ limits: LIMITS });
+    expect(owner(second, "b")).toMatchObject({ state: "up", incarnation: before });
+    // 3. c comes back.
+    bringBack(site, 2);
+    await untilUp(second, "c");
+    await vi.waitFor(() => expect(owner(second, "b")?.incarnation).not.toBe(before), WAIT);
+    await untilUp(second, "b");
+    expect(await ordersOf(second, "b")).toEqual(new Set([1]));
+  });
 });
