@@ -123,6 +123,8 @@ class OwnerMain {
         return;
       }
       case "digest":
+        // An owner that gets no writes would not notice otherwise that its file is gone.
+        this.#file.requireInPlace();
         this.#send({ kind: "digested", id: message.id, ...this.#environment.digest(message.span) });
         return;
       case "identify":
