@@ -3,6 +3,7 @@ import { kinds } from "../../consumers/index.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { ExplainService } from "../../src/explain/explain-service.ts";
 import type { ExplainView } from "../../src/ports/explain.ts";
+import { KvFault } from "../../src/ports/kv-plane.ts";
 import { FleetWorld, stubCompiler } from "../support/fleet-world.ts";
 import { ORDER, Operators } from "../support/operators.ts";
 
@@ -159,6 +160,16 @@ describe("I17: explain tells what happened", () => {
     await expect(explaining(world).at(0)).rejects.toMatchObject({ code: "KV_UNAVAILABLE" });
   });
 
+  it("what was acknowledged here is read, although no copy says so yet", async () => {
+    const world = new FleetWorld(1);
+    world.log.append(0, "a", "bad");
+    world.plane.before = (call, name) => {
+      if (call === "write" && name.startsWith("copy/")) throw new KvFault("KV_NO_QUORUM", "no copy");
+    };
+    await started(world);
+    expect(await explaining(world).at(0)).toMatchObject({ verdict: "dead-lettered", applied: 1 });
+  });
+
   it("a key that went to two partitions: the one that lost says by which it was superseded", async () => {
     const world = new FleetWorld(2);
     world.log.append(1, "x", "fill");
@@ -207,6 +218,15 @@ describe("explain of a key", () => {
     const view = await explaining(world).key("a", 1);
     expect(view).toMatchObject({ ended: "time", looked: [{ whole: false }] });
     expect(view.records.map(({ offset, verdict }) => [offset, verdict])).toEqual([[0, "applied"]]);
+  });
+
+  it("counts a record once, where a batch reaches over the edge of a step", async () => {
+    const world = new FleetWorld(1);
+    for (let round = 0; round < 4; round += 1) world.log.append(0, "a", `v${round}`);
+    world.log.skip(0, 1_998);
+    await started(world);
+    const { records } = await explaining(world).key("a", 9);
+    expect(records.map(({ offset }) => offset)).toEqual([3, 2, 1, 0]);
   });
 
   it("takes four at once", async () => {

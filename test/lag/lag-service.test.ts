@@ -16,6 +16,16 @@ async function started(world: FleetWorld, change: Parameters<FleetWorld["start"]
   return world;
 }
 
+/** A partition that another instance has read to its end. */
+async function elsewhere(): Promise<FleetWorld> {
+  const world = await started(new FleetWorld(1));
+  world.log.append(0, "a", "1");
+  world.service.revoked(1);
+  world.log.committed.set(0, 1);
+  await world.clock.advance(4_000);
+  return world;
+}
+
 describe("I14: lag of a running source", () => {
   it("is unknown before it was measured, then what is left, then zero", async () => {
     const world = new FleetWorld(2);
@@ -179,15 +189,6 @@ describe("I14: the age of what waits, read from the log", () => {
 });
 
 describe("I14: lag of what another instance reads", () => {
-  async function elsewhere(): Promise<FleetWorld> {
-    const world = await started(new FleetWorld(1));
-    world.log.append(0, "a", "1");
-    world.service.revoked(1);
-    world.log.committed.set(0, 1);
-    await world.clock.advance(4_000);
-    return world;
-  }
-
   it("a commit that is ahead of the end that was read before it is no other log: nothing was left then", async () => {
     const world = await elsewhere();
     const bounds = world.source.bounds.bind(world.source);
