@@ -118,6 +118,32 @@ describe("an owner that comes back", () => {
   });
 });
 
+describe("an owner that fails again and again", () => {
+  it("in a way that a damaged page does is taken for damaged, and waits for a repair", async () => {
+    const scene = await newScene();
+    // Until it has stayed up for so long, failures add up.
+    await scene.open({ retryMaxMs: 20_000 });
+    scene.load.start();
+    for (let failure = 1; failure <= 3; failure += 1) {
+      await scene.untilUp("b");
+      scene.tamper.fail("b", { code: "OWNER_FAILED", text: "MDB_BAD_TXN: Transaction must abort" });
+    }
+    await scene.untilDown("b", "OWNER_CORRUPT");
+    await scene.repaired("b");
+    await scene.finish();
+  });
+
+  it("by SIGKILL is not", async () => {
+    const scene = await opened();
+    for (let failure = 1; failure <= 4; failure += 1) {
+      await untilReason(scene, "b", "up");
+      process.kill(scene.pid("b") ?? 0, "SIGKILL");
+      await untilReason(scene, "b", "OWNER_CRASHED");
+    }
+    await untilReason(scene, "b", "up");
+  });
+});
+
 describe("accepted loss", () => {
   it("ends with the repair that it was given for, when that is refused", async () => {
     const scene = await opened();
