@@ -209,4 +209,27 @@ describe("a barrier", () => {
     expect(world.stored("k6")).toMatchObject({ text: "6" });
     expect(await get(id, 60_000)).toMatchObject({ state: "given-up", partitions: [{ applied: 1, done: false }] });
   });
+
+  it("goes on with a log that grew under a new topic epoch", async () => {
+    const world = await running(4);
+    const { create, get } = barriersOf(world);
+    produce(world, 0, "1");
+    world.source.poll();
+    await world.clock.advance(3_000);
+    const { id: reached } = await create();
+    const { id: beyond } = await create({ at: "offsets", offsets: new Map([[0, 2]]) });
+    await world.crash();
+    world.log.grow(6);
+    await world.start();
+    await world.clock.advance(6_000);
+    expect(await get(beyond)).toMatchObject({ state: "blocked" });
+    const operators = new Operators(world);
+    await operators.turning(operators.epochs.open("articles", ORDER, undefined));
+    expect(await get(reached)).toMatchObject({ state: "done" });
+    expect(await get(beyond)).toMatchObject({ state: "waiting", partitions: [{ applied: 1 }] });
+    produce(world, 0, "2");
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect(await get(beyond)).toMatchObject({ state: "done", partitions: [{ applied: 2 }] });
+  });
 });

@@ -183,6 +183,42 @@ describe("I17: explain tells what happened", () => {
   });
 });
 
+async function stoppedAfter(partitions: number, change: (world: FleetWorld) => void): Promise<FleetWorld> {
+  const world = new FleetWorld(partitions);
+  for (const value of ["1", "bad"]) world.log.append(0, "a", value);
+  await started(world);
+  await world.crash();
+  change(world);
+  await started(world);
+  const operators = new Operators(world);
+  await world.clock.advance(30_000);
+  await operators.turning(operators.epochs.open("articles", ORDER, undefined));
+  return world;
+}
+
+describe("explain after a topic epoch", () => {
+  it("of a log that goes on, old records are told by the rows that they were read under", async () => {
+    const world = await stoppedAfter(4, ({ log }) => log.grow(6));
+    world.log.append(0, "b", "later");
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect(await verdicts(world)).toEqual(["applied", "dead-lettered", "applied", "not-produced"]);
+    const epochs = [0, 1, 2].map(async (offset) => (await explaining(world).at(offset)).topicEpoch);
+    expect(await Promise.all(epochs)).toEqual([0, 0, 1]);
+  });
+
+  it("of another log, nothing of the one before is told of its records", async () => {
+    const world = await stoppedAfter(1, ({ log }) => {
+      log.recreate();
+      log.append(0, "a", "new");
+    });
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect(await explaining(world).at(0)).toMatchObject({ verdict: "applied", topicEpoch: 1, gaps: [] });
+    expect(await explaining(world).at(1)).toMatchObject({ verdict: "not-produced" });
+  });
+});
+
 describe("explain of a key", () => {
   it("finds its newest records, in whatever partition, and says how far it looked", async () => {
     const world = new FleetWorld(3);
