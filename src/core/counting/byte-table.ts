@@ -5,11 +5,11 @@
 export class ByteTable {
   #size = 0;
   /** Entry + 1 by place; 0 is free. Its length is a power of two. */
-  #places = new Int32Array(64);
-  #hashes = new Int32Array(32);
+  #places = new Int32Array(16);
+  #hashes = new Int32Array(8);
   /** Where each entry's bytes end; entry i begins where i − 1 ends. */
-  #ends = new Float64Array(32);
-  #arena = new Uint8Array(1_024);
+  #ends = new Float64Array(8);
+  #arena = new Uint8Array(128);
 
   /** How many there are. */
   get size(): number {

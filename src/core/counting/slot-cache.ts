@@ -74,6 +74,7 @@ export class SlotCache {
   #old = newHalf();
   /** Rows that this runner has counted from their first record on, without ever evicting a slot: what is not here is empty. */
   readonly #whole = new Set<number>();
+  readonly #met = new Set<number>();
   readonly #written = new Map<number, LiveSlot[]>();
   #scratch = new Uint8Array(256);
 
@@ -91,9 +92,16 @@ export class SlotCache {
     return halfBytes(this.#young) + halfBytes(this.#old);
   }
 
-  /** This runner has just opened the row, and nobody can have counted in it: its slots need not be restored. */
-  opened(row: number): void {
-    this.#whole.add(row);
+  /**
+   * Before anything is counted into a row: `position` is where the batch begins that meets it. A row that this runner counts
+   * from its first record on needs no restoring: whoever else counts in it writes the same totals.
+   *
+   * It is not enough that reading began below the row: a recount may have put the row in the place of one that is half read.
+   */
+  meet(row: { readonly number: number; readonly from: Offset }, position: Offset): void {
+    if (this.#met.has(row.number)) return;
+    this.#met.add(row.number);
+    if (position <= row.from) this.#whole.add(row.number);
   }
 
   /** The slot of an entry; a new one where that is known to be empty; undefined: restore it. */
@@ -130,9 +138,9 @@ export class SlotCache {
     this.#written.delete(seq);
   }
 
-  /** Evicts what is too much. Called between batches. */
-  trim(): void {
-    if (halfBytes(this.#young) <= this.#maxBytes / 2) return;
+  /** Evicts what is too much, or more where others need the memory. Called between batches. */
+  trim(maxBytes = this.#maxBytes): void {
+    if (halfBytes(this.#young) <= maxBytes / 2) return;
     const gone = this.#old;
     this.#old = this.#young;
     this.#young = newHalf();
@@ -156,6 +164,7 @@ export class SlotCache {
     this.#young = newHalf();
     this.#old = newHalf();
     this.#whole.clear();
+    this.#met.clear();
     this.#written.clear();
   }
 

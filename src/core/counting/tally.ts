@@ -7,7 +7,8 @@ import { putMoment } from "./keys.ts";
 /** Records that one tally may hold: up to here its sums of halves are exact in a double. */
 export const TALLY_RECORDS_MAX = 2 ** 20;
 
-const KEY_ROOM = 4_096;
+/** Longer than any key: a writer that goes beyond is found out when the key is selected. */
+const KEY_ROOM = 2_048;
 
 /**
  * What the records of one batch within one ledger row add to each counter. Built record by record without an object for any
@@ -25,11 +26,11 @@ export class Tally implements Increments {
   readonly #last: Offset[] = [];
   /** Where the entry's sums begin. */
   readonly #bases: number[] = [];
-  #sums = new Float64Array(256);
+  #sums = new Float64Array(64);
   #used = 0;
-  #visitEntries = new Int32Array(64);
-  #visitOffsets = new Float64Array(64);
-  #visitHashes = new Uint32Array(128);
+  #visitEntries = new Int32Array(0);
+  #visitOffsets = new Float64Array(0);
+  #visitHashes = new Uint32Array(0);
   #visits = 0;
   /** Entries are counted from behind these offsets only; undefined the first time. */
   #after: Float64Array | undefined;
@@ -220,13 +221,14 @@ export class Tally implements Increments {
   }
 
   #growVisits(): void {
-    const entries = new Int32Array(2 * this.#visits);
+    const room = Math.max(64, 2 * this.#visits);
+    const entries = new Int32Array(room);
     entries.set(this.#visitEntries);
     this.#visitEntries = entries;
-    const offsets = new Float64Array(2 * this.#visits);
+    const offsets = new Float64Array(room);
     offsets.set(this.#visitOffsets);
     this.#visitOffsets = offsets;
-    const hashes = new Uint32Array(4 * this.#visits);
+    const hashes = new Uint32Array(2 * room);
     hashes.set(this.#visitHashes);
     this.#visitHashes = hashes;
   }
