@@ -80,10 +80,12 @@ export class Runner {
     world.seen.takeovers += 1;
     this.#ledger = entered;
     let gone = false;
-    while (!gone && (!patient || this.#watermark < world.log.length)) {
+    while (!gone) {
       yield;
       yield* this.#acknowledge();
-      gone = yield* this.#act(patient ? 99 : world.pick(100));
+      if (!patient) gone = yield* this.#act(world.pick(100));
+      else if (this.#watermark === world.log.length) gone = true;
+      else yield* this.#act(99);
     }
   }
 
