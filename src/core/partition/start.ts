@@ -106,6 +106,11 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (startRecord !== undefined && stillDecides(facts)) return recognised(startRecord.from, copy, bounds);
   if (copy !== undefined && onlyCopyIsLater(facts)) return fromCopy(copy, bounds);
   if (facts.unread === true) return { decision: "first-start" };
+  // The commit that the record knew of has vanished, and nothing was applied since: the record is the start, not the source's
+  // first moment, which was recorded long ago and would be asked for again and again.
+  if (committed === undefined && copy === undefined && startRecord !== undefined) {
+    return within(startRecord.from, bounds);
+  }
   if (committed === undefined) return copy === undefined ? { decision: "first-start" } : fromCopy(copy, bounds);
   // Nothing was ever applied, and the plane remembers where this partition begins: a reset of the group to there, or to
   // before, moved nothing that was applied.

@@ -42,6 +42,15 @@ describe("I5: the start is decided from start record, commit, copy and bounds", 
     expect(decideStart(facts({ startRecord, committed: 41 }))).toMatchObject({ stop: { code: "KV_COPY_MISSING" } });
   });
 
+  it("a start record without a commit and a copy is the start, also when the commit that it knew of has vanished", () => {
+    const startRecord = { from: 40, before: 45, copyBefore: null, settled: false, reach: 45 };
+    expect(decideStart(facts({ startRecord }))).toEqual({ decision: "start", at: 40 });
+    expect(decideStart(facts({ startRecord: { ...startRecord, settled: true } }))).toEqual({
+      decision: "start",
+      at: 40,
+    });
+  });
+
   it("no commit and no copy is a first start", () => {
     expect(decideStart(facts({}))).toEqual({ decision: "first-start" });
   });
