@@ -27,7 +27,11 @@ describe("the record that holds a partition back", () => {
     world.letters.away = true;
     await world.start();
     await world.clock.advance(500);
-    expect(view(world).oldestUnacknowledged).toMatchObject({ offset: 0, key: new TextEncoder().encode("a"), ackedBy: ["a", "b"] });
+    expect(view(world).oldestUnacknowledged).toMatchObject({
+      offset: 0,
+      key: new TextEncoder().encode("a"),
+      ackedBy: ["a", "b"],
+    });
     world.letters.away = false;
     await world.clock.advance(5_000);
     expect(view(world).oldestUnacknowledged).toBeUndefined();

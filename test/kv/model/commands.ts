@@ -26,7 +26,7 @@ export type Command =
   | { readonly kind: "restart"; readonly kill: boolean }
   | { readonly kind: "compare" };
 
-const owner = fc.constantFrom<Index>(0, 1, 2);
+const anyOwner = fc.constantFrom<Index>(0, 1, 2);
 const cell = fc.tuple(fc.nat(KEYS - 1), fc.nat(6), fc.nat(2));
 const some = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 
@@ -52,19 +52,25 @@ const turns = fc.record({
   kind: fc.constant("turns" as const),
   count: fc.oneof(some(6), some(6), some(40), fc.constant(400)),
   seed: fc.nat(2 ** 31 - 1),
-  owner: fc.option(owner, { nil: undefined, freq: 2 }),
+  owner: fc.option(anyOwner, { nil: undefined, freq: 2 }),
 });
 
 const faults = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ kind: fc.constantFrom("crash" as const, "leave" as const, "return" as const), owner }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom("crash" as const, "leave" as const, "return" as const),
+      owner: anyOwner,
+    }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constantFrom("wipe" as const, "rot" as const, "misflush" as const), owner }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom("wipe" as const, "rot" as const, "misflush" as const),
+      owner: anyOwner,
+    }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("repair" as const), owner }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("repair" as const), owner: anyOwner }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const), kill: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("compare" as const) }) },
 );
