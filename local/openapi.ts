@@ -97,6 +97,16 @@ function unused(): ControlPlane {
     audit: { list: refuse },
     barriers: { create: refuse, get: refuse },
     explain: { record: refuse, key: refuse },
+    descriptors: {
+      register: refuse,
+      check: refuse,
+      list: refuse,
+      get: refuse,
+      remove: refuse,
+      activate: refuse,
+      ledger: refuse,
+      unknownFields: refuse,
+    },
     owners: { owners: refuse, writeAcks: 2, readOwners: 2, repair: refuse },
   };
 }

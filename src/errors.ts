@@ -221,7 +221,34 @@ export const ERRORS = {
   DESCRIPTOR_UNKNOWN: {
     kind: "impossible",
     title: "There is no such descriptor subject or version",
-    remedy: "Name a built-in subject and its version; docs/configuration.md lists the subjects.",
+    remedy: "GET /v1/descriptors/{subject}/versions lists what is registered; docs/configuration.md lists the subjects that ship with the build.",
+  },
+  DESCRIPTOR_NOT_FOUND: {
+    kind: "not-found",
+    title: "There is no such descriptor subject or version",
+    remedy: "GET /v1/descriptors/{subject}/versions lists the versions; a version that was removed is told there.",
+  },
+  DESCRIPTOR_INCOMPATIBLE: {
+    kind: "wrong-state",
+    title: "The descriptor would read records of earlier versions wrongly",
+    remedy:
+      "The violations name message, field number, old and new type: give what changed a new number and reserve the old one.",
+  },
+  DESCRIPTOR_IN_USE: {
+    kind: "wrong-state",
+    title: "The descriptor version is in use",
+    remedy:
+      "The context names where: activate another version, and wait until the log no longer holds what this one decodes.",
+  },
+  DESCRIPTORS_TOO_MANY: {
+    kind: "impossible",
+    title: "The subject has as many versions as it can have",
+    remedy: "Register under another subject; versions are compared with all before them.",
+  },
+  DESCRIPTORS_BUSY: {
+    kind: "too-many",
+    title: "Too many descriptors are being compiled",
+    remedy: "Try again after Retry-After.",
   },
   MAPPING_INVALID: {
     kind: "impossible",

@@ -36,6 +36,9 @@ export const AUDIT_ACTIONS = [
   "unpause-partition",
   "resume",
   "open-epoch",
+  "activate-descriptor",
+  "register-descriptor",
+  "remove-descriptor",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -47,6 +50,7 @@ export const AuditRecord = Type.Object({
   at: Type.Integer(),
   actor: Type.String(),
   action: oneOf(AUDIT_ACTIONS),
+  /** Empty for what concerns no source. */
   source: Type.String(),
   partition: nullable(Type.Integer()),
   reason: Type.String(),

@@ -142,8 +142,17 @@ export const MemberRecord = Type.Object({ memberId: Type.String() });
 export const DescriptorRecord = Type.Object({
   files: Type.Record(Type.String(), Type.String()),
   message: Type.String(),
+  /** With `layout` that of the content; without, an earlier release made it of the text: make it anew. */
   digest: Type.String(),
+  layout: Type.Optional(Type.String()),
+  actor: Type.Optional(Type.String()),
+  at: Type.Optional(Type.Integer()),
+  /** Set while somebody looks whether it can be removed: nothing new may use it. */
+  removing: Type.Optional(Type.String()),
+  /** Its files are gone, its number stays taken. */
+  removed: Type.Optional(Type.Object({ actor: Type.String(), reason: Type.String(), at: Type.Integer() })),
 });
+export type DescriptorRecord = Static<typeof DescriptorRecord>;
 
 /** `descriptors/{subject}`: how many versions there are; versions are 1 to latest. */
 export const SubjectRecord = Type.Object({ latest: Type.Integer({ minimum: 0 }) });
@@ -156,12 +165,14 @@ function inLog(partition: number, log: number): string {
 export const recordNames = {
   sources: "sources/",
   source: (source: string) => `sources/${source}`,
+  revisions: (source: string) => `revisions/${source}/`,
   revision: (source: string, revision: number) => `revisions/${source}/${revision}`,
   binding: (source: string) => `bindings/${source}`,
   start: (source: string, partition: number, log: number) => `starts/${source}/${inLog(partition, log)}`,
   stop: (source: string, partition: number, log: number) => `stops/${source}/${inLog(partition, log)}`,
   stops: (source: string) => `stops/${source}/`,
   ledger: (source: string, partition: number, log: number) => `ledgers/${source}/${inLog(partition, log)}`,
+  ledgers: (source: string) => `ledgers/${source}/`,
   pauses: (source: string) => `pauses/${source}`,
   gaps: (source: string, partition: number) => `gaps/${source}/${partition}`,
   audit: "audit",

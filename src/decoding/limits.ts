@@ -31,6 +31,8 @@ export const SCHEMA_LIMITS = {
   maxNameLength: 512,
   /** UTF-16 units of a name with its scope. */
   maxFullNameLength: 2_048,
+  /** Differences to earlier versions that are told. */
+  maxReasons: 100,
 } as const;
 
 export const DEFAULT_LIMITS: DecodingLimits = {

@@ -37,7 +37,7 @@ export class DefinitionStore {
    * @throws StreamsError when a seed does not compile; KvFault
    */
   async load(seeds: readonly SourceSeed[]): Promise<readonly InForce[]> {
-    const stored = new Map((await this.#list()).map(({ definition }) => [definition.name, definition]));
+    const stored = new Map((await this.list()).map(({ definition }) => [definition.name, definition]));
     for (const seed of seeds) {
       const definition = await resolveSeed(seed, this.#resolve);
       await this.#check(definition);
@@ -46,10 +46,11 @@ export class DefinitionStore {
       if (!stored.has(definition.name)) stored.set(definition.name, definition);
       await this.#seed(definition);
     }
-    return this.#list();
+    return this.list();
   }
 
-  async #list(): Promise<readonly InForce[]> {
+  /** Everything in force, by name. @throws KvFault */
+  async list(): Promise<readonly InForce[]> {
     const names = await this.#dependencies.control.list(recordNames.sources);
     const all = await Promise.all(names.map((name) => this.read(name.slice(recordNames.sources.length))));
     return all.filter((entry) => entry !== undefined);
@@ -94,7 +95,7 @@ export class DefinitionStore {
   }
 
   async #others(name: string): Promise<readonly SourceDefinition[]> {
-    return (await this.#list()).map(({ definition }) => definition).filter((other) => other.name !== name);
+    return (await this.list()).map(({ definition }) => definition).filter((other) => other.name !== name);
   }
 
   async #seed(definition: SourceDefinition): Promise<void> {
@@ -111,6 +112,10 @@ export class DefinitionStore {
     const verdict = verdictOf(definition);
     const known = present?.value.verdict === verdict ? present.value.revision : undefined;
     const revision = known ?? (await this.#allot(name, definition, verdict, (present?.value.revision ?? 0) + 1));
+    // Only now: whoever removes the version looks for the revision that was just stored.
+    if (definition.descriptor !== undefined && known === undefined) {
+      await this.#resolve.catalog.refuseRemoved(definition.descriptor.subject, definition.descriptor.version);
+    }
     const value: SourceRecord = { definition: mutable(definition), revision, verdict };
     const before = present?.tag;
     return updateRecord(control, recordNames.source(name), SourceRecord, (now) => {

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
 import { DescriptorRecord, SubjectRecord, recordNames } from "../control/records.ts";
-import { createRecord, readRecord, updateRecord } from "../control/json-record.ts";
+import { type Stored, readRecord, replaceRecord, updateRecord } from "../control/json-record.ts";
 import { StreamsError } from "../errors.ts";
 import type { Descriptor, ProtoFiles } from "../ports/decoder.ts";
+import type { DescriptorDigest } from "../ports/descriptor-checks.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
+import { VersionCache } from "./version-cache.ts";
 
 /** A descriptor that ships with the build. */
 export interface BuiltinDescriptor {
@@ -17,13 +18,25 @@ export interface CatalogEntry extends Descriptor {
   readonly message: string;
 }
 
+/** A version as it is stored. */
+export interface StoredVersion {
+  readonly version: number;
+  readonly record: DescriptorRecord;
+}
+
+/** Records that are read at a time. */
+const READ_AT_ONCE = 16;
+
 /** The registered descriptor versions, in the KV plane, so that every instance decodes by the same ones. */
 export class DescriptorCatalog {
   readonly #control: ControlStore;
-  readonly #loaded = new Map<string, CatalogEntry>();
+  readonly #digest: (files: ProtoFiles) => DescriptorDigest;
+  readonly #cache = new VersionCache<CatalogEntry>();
 
-  constructor(control: ControlStore) {
+  /** @param digest of the content, from what is compiled */
+  constructor(control: ControlStore, digest: (files: ProtoFiles) => DescriptorDigest) {
     this.#control = control;
+    this.#digest = digest;
   }
 
   /**
@@ -31,40 +44,62 @@ export class DescriptorCatalog {
    * content. Two builds that take turns register one version each. Never activates anything: a source keeps the version that its definition names. @throws KvFault
    */
   async seed(builtins: readonly BuiltinDescriptor[]): Promise<void> {
-    for (const builtin of builtins) {
-      const digest = digestOf(builtin.files);
-      const latest = await this.latest(builtin.subject);
-      if (!(await this.#has(builtin.subject, latest, digest))) await this.#register(builtin, digest, latest + 1);
+    for (const { subject, files, message } of builtins) {
+      const { content, layout } = this.#digest(files);
+      for (;;) {
+        const versions = await this.versions(subject);
+        if (versions.some(({ record }) => this.#contentOf(record) === content)) break;
+        const record = { files: { ...files }, message, digest: content, layout };
+        if (await this.store(subject, versions.length + 1, record)) break;
+      }
     }
   }
 
-  /** Whether a version up to `latest` has this content; the newest is the likeliest. */
-  async #has(subject: string, latest: number, digest: string): Promise<boolean> {
-    for (let version = latest; version >= 1; version -= 1) {
-      const present = await readRecord(this.#control, recordNames.descriptor(subject, version), DescriptorRecord);
-      if (present?.value.digest === digest) return true;
-    }
-    return false;
+  /** An earlier release stored a digest of the text: content is made anew. Undefined for a version that was removed. */
+  #contentOf({ files, digest, layout, removed }: DescriptorRecord): string | undefined {
+    if (removed !== undefined) return undefined;
+    return layout === undefined ? this.#digest(files).content : digest;
   }
 
   /**
-   * The version is stored before the subject counts it: a crash in between leaves a version that nobody can name yet. If
-   * it has another content than ours it is counted, and ours is the next one: numbers are never given twice.
+   * All versions, the first one first, removed ones among them. One that is stored and not counted (its writer died in
+   * between) is counted. @throws KvFault
    */
-  async #register(builtin: BuiltinDescriptor, digest: string, first: number): Promise<void> {
-    const { subject, files, message } = builtin;
-    for (let version = first; ; version += 1) {
-      const name = recordNames.descriptor(subject, version);
-      const stored = await createRecord(this.#control, name, DescriptorRecord, {
-        files: { ...files },
-        message,
-        digest,
-      });
-      await updateRecord(this.#control, recordNames.subject(subject), SubjectRecord, (present) =>
-        present !== undefined && present.latest >= version ? present : { latest: version },
-      );
-      if (stored.value.digest === digest) return;
+  async versions(subject: string): Promise<readonly StoredVersion[]> {
+    const counted = await this.latest(subject);
+    const found: StoredVersion[] = [];
+    for (let first = 1; first <= counted; first += READ_AT_ONCE) {
+      const numbers = Array.from({ length: Math.min(READ_AT_ONCE, counted - first + 1) }, (_, index) => first + index);
+      found.push(...(await Promise.all(numbers.map((version) => this.#counted(subject, version)))));
     }
+    for (;;) {
+      const version = found.length + 1;
+      const stored = await this.record(subject, version);
+      if (stored === undefined) return found;
+      await this.#count(subject, version);
+      found.push({ version, record: stored.value });
+    }
+  }
+
+  async #counted(subject: string, version: number): Promise<StoredVersion> {
+    return { version, record: (await this.#present(subject, version)).value };
+  }
+
+  /**
+   * Stores a version under a number that is free, then counts it: a crash in between leaves a version that nobody can name
+   * yet. Returns false when another one has the number: numbers are never given twice. @throws KvFault
+   */
+  async store(subject: string, version: number, record: DescriptorRecord): Promise<boolean> {
+    const name = recordNames.descriptor(subject, version);
+    const stored = await replaceRecord(this.#control, name, DescriptorRecord, undefined, record);
+    if (stored) await this.#count(subject, version);
+    return stored;
+  }
+
+  async #count(subject: string, version: number): Promise<void> {
+    await updateRecord(this.#control, recordNames.subject(subject), SubjectRecord, (present) =>
+      present !== undefined && present.latest >= version ? present : { latest: version },
+    );
   }
 
   /** Newest version of a subject, 0 when there is none. @throws KvFault */
@@ -72,22 +107,46 @@ export class DescriptorCatalog {
     return (await readRecord(this.#control, recordNames.subject(subject), SubjectRecord))?.value.latest ?? 0;
   }
 
+  /** A version as the store has it now. @throws KvFault */
+  async record(subject: string, version: number): Promise<Stored<DescriptorRecord> | undefined> {
+    return readRecord(this.#control, recordNames.descriptor(subject, version), DescriptorRecord);
+  }
+
   /** One version; immutable, so read once. @throws StreamsError DESCRIPTOR_UNKNOWN; KvFault */
   async get(subject: string, version: number): Promise<CatalogEntry> {
     const name = recordNames.descriptor(subject, version);
-    const known = this.#loaded.get(name);
+    const known = this.#cache.get(name);
     if (known !== undefined) return known;
-    const record = await readRecord(this.#control, name, DescriptorRecord);
-    if (record === undefined)
-      throw new StreamsError("DESCRIPTOR_UNKNOWN", `subject ${subject} has no version ${version}`);
-    const entry = { subject, version, files: record.value.files, message: record.value.message };
-    this.#loaded.set(name, entry);
+    const { files, message, removed } = (await this.#present(subject, version)).value;
+    if (removed !== undefined) throw unknown(subject, version, "was removed");
+    const entry = { subject, version, files, message };
+    this.#cache.set(name, entry, sizeOf(files));
     return entry;
+  }
+
+  /**
+   * Refuses a version that is removed, or of which somebody looks whether it can be. Asked after a revision that names it was
+   * stored: whoever removes marks it first and looks for revisions then, so one of the two sees the other.
+   * @throws StreamsError DESCRIPTOR_UNKNOWN; KvFault
+   */
+  async refuseRemoved(subject: string, version: number): Promise<void> {
+    const { removing, removed } = (await this.#present(subject, version)).value;
+    if (removed !== undefined) throw unknown(subject, version, "was removed");
+    if (removing !== undefined) throw unknown(subject, version, "is being removed: see its removal to an end first");
+  }
+
+  async #present(subject: string, version: number): Promise<Stored<DescriptorRecord>> {
+    const record = await this.record(subject, version);
+    if (record === undefined) throw unknown(subject, version, "does not exist");
+    return record;
   }
 }
 
-/** Digest of a set of files whatever their order. */
-function digestOf(files: ProtoFiles): string {
-  const sorted = Object.entries(files).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256").update(JSON.stringify(sorted)).digest("hex");
+function unknown(subject: string, version: number, why: string): StreamsError {
+  return new StreamsError("DESCRIPTOR_UNKNOWN", `version ${version} of subject ${subject} ${why}`);
+}
+
+/** UTF-16 units of all files, for the cache. */
+function sizeOf(files: ProtoFiles): number {
+  return Object.entries(files).reduce((sum, [path, text]) => sum + path.length + text.length, 0);
 }

@@ -112,7 +112,15 @@ export class AssignedRunners {
       this.#runners = new Map([...this.#runners, [next.partition, next]]);
       this.#begin(next, stop);
     }
-    if ((await openedAnother(told)) && this.#taken === taken) await this.#retake();
+    if ((await openedAnother(told)) && this.#taken === taken) await this.#retake("another log");
+  }
+
+  /**
+   * What the runners share has changed: they are made anew within the assignment. As after a crash, what the old ones had in
+   * flight is read again; where it still lands, the larger revision wins.
+   */
+  async remake(): Promise<void> {
+    await this.#retake("same log");
   }
 
   /** Binds the topic, then starts a runner for each partition. */
@@ -157,7 +165,7 @@ export class AssignedRunners {
    * 2. a commit round that is under way ends: a commit of the old log may not come after the new log's start was recorded;
    * 3. the assignment is taken again, under the new binding.
    */
-  async #retake(): Promise<void> {
+  async #retake(log: "same log" | "another log"): Promise<void> {
     const assignment = this.#assignment;
     if (assignment === undefined || this.#host.draining) return;
     this.#takes += 1;
@@ -167,7 +175,7 @@ export class AssignedRunners {
       runner.revoke();
       this.#host.parts.source.pause(assignment.epoch, partition);
     }
-    this.#unrecorded.clear();
+    if (log === "another log") this.#unrecorded.clear();
     this.#runners = new Map();
     await this.#host.commitsIdle();
     await this.#take(assignment, 1, take);

@@ -3,6 +3,7 @@ import { Repeats } from "../core/repeats.ts";
 import type { SourceDefinition } from "../core/source.ts";
 import type { BuiltinDescriptor, DescriptorCatalog } from "../descriptors/catalog.ts";
 import type { DefinitionStore, InForce } from "../definitions/definition-store.ts";
+import { differences } from "../definitions/resolve.ts";
 import { StreamsError } from "../errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import { KvFault } from "../ports/kv-plane.ts";
@@ -22,9 +23,14 @@ export interface FleetParts {
    */
   readonly open: (inForce: InForce, before: SourceService | undefined) => Promise<SourceService>;
   readonly backoff: BackoffLimits;
+  /** How often the definitions are read again, for what other instances changed, and how long a drain for it may take. */
+  readonly follow?: { readonly everyMs: number; readonly drainMs: number };
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** Members of a definition that a source can change without leaving its group. */
+const IN_PLACE: ReadonlySet<string> = new Set(["descriptor", "mapping"]);
 
 export type FleetPhase = "starting" | "serving" | "draining";
 
@@ -63,6 +69,7 @@ export class Fleet {
     }
     // A signal may have come while the store was waited for.
     if (this.#stillStarting()) this.#phase = "serving";
+    this.#followLater();
   }
 
   services(): readonly SourceService[] {
@@ -133,8 +140,52 @@ export class Fleet {
     this.#inForce.set(name, after);
     const running = this.#services.get(name);
     const other = running?.parts.inForce.etag !== after.etag || running.draining;
-    if (after.etag !== before.etag || other) await this.#reopen(after, drainMs);
+    if (after.etag !== before.etag || other) await this.#apply(after, drainMs);
     return after;
+  }
+
+  /** Runs the source under another definition: in place where only decoding differs, otherwise after a drain. */
+  async #apply(inForce: InForce, drainMs: number): Promise<void> {
+    const running = this.#services.get(inForce.definition.name);
+    if (running === undefined) return this.#untilStored(() => this.#open(inForce));
+    const changed = differences(running.parts.inForce.definition, inForce.definition);
+    if (running.draining || !changed.every((member) => IN_PLACE.has(member))) return this.#reopen(inForce, drainMs);
+    await running.adopt(inForce);
+    this.#parts.logger.info(
+      { source: running.name, revision: inForce.revision, changed },
+      "source goes on under another revision",
+    );
+  }
+
+  #followLater(): void {
+    const { follow, clock } = this.#parts;
+    if (follow === undefined || this.#phase === "draining") return;
+    clock.after(follow.everyMs, () => {
+      void this.#follow(follow.drainMs).finally(() => this.#followLater());
+    });
+  }
+
+  /** Does what other instances changed. Never rejects. */
+  async #follow(drainMs: number): Promise<void> {
+    try {
+      for (const { definition, etag } of await this.#parts.definitions.list()) {
+        if (this.#phase !== "serving") return;
+        const { name } = definition;
+        if (this.#inForce.get(name)?.etag !== etag) await this.#inTurn(name, () => this.#followOne(name, drainMs));
+      }
+    } catch (error) {
+      const { clock, logger } = this.#parts;
+      const text = error instanceof Error ? error.message : String(error);
+      if (this.#repeats.note("FOLLOW", clock.monotonic()) !== undefined)
+        logger.warn({}, `definitions could not be read again: ${text}`);
+    }
+  }
+
+  async #followOne(name: string, drainMs: number): Promise<void> {
+    const stored = await this.#parts.definitions.read(name);
+    if (stored === undefined || this.#phase !== "serving" || this.#inForce.get(name)?.etag === stored.etag) return;
+    this.#inForce.set(name, stored);
+    await this.#apply(stored, drainMs);
   }
 
   /**

@@ -39,7 +39,7 @@ export interface DrainResult {
  * reading of the log's bounds.
  */
 export class SourceService implements SourceEvents {
-  readonly parts: SourceParts;
+  #parts: SourceParts;
   readonly #committer: Committer;
   readonly #timers: Timers;
   readonly #bounds: BoundsWatch;
@@ -51,13 +51,17 @@ export class SourceService implements SourceEvents {
   #phase: "running" | "draining" = "running";
 
   constructor(parts: SourceParts) {
-    this.parts = parts;
+    this.#parts = parts;
     this.#committer = new Committer(parts.source, parts.plane, parts.errors, parts.clock);
     this.#timers = new Timers(parts.clock);
     this.#consumerSince = parts.clock.now();
     this.#bounds = new BoundsWatch(parts.source, parts.clock);
     this.lagWatch = new LagWatch(this);
     this.#assigned = new AssignedRunners(this.#runnersHost());
+  }
+
+  get parts(): SourceParts {
+    return this.#parts;
   }
 
   get name(): string {
@@ -166,6 +170,15 @@ export class SourceService implements SourceEvents {
     for (const [partition, runner] of this.runners) runner.pause(this.pauseOf(partition) !== undefined);
   }
 
+  /**
+   * Goes on under another revision of the same feed, without leaving the group: what is not applied yet gets a new row of the
+   * ledger. Only for a definition that differs in how records are decoded. Never rejects.
+   */
+  async adopt(inForce: InForce): Promise<void> {
+    this.#parts = { ...this.#parts, inForce };
+    await this.#assigned.remake();
+  }
+
   assigned(assignment: Assignment): void {
     this.#assigned.assign(assignment);
   }
@@ -223,8 +236,11 @@ export class SourceService implements SourceEvents {
 
   #runnersHost(): RunnersHost {
     const draining = () => this.draining;
+    const parts = () => this.parts;
     return {
-      parts: this.parts,
+      get parts() {
+        return parts();
+      },
       timers: this.#timers,
       get draining() {
         return draining();

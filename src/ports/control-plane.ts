@@ -3,6 +3,7 @@ import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
 import type { BarrierCommands } from "./barriers.ts";
+import type { DescriptorCommands } from "./descriptors.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
@@ -25,6 +26,7 @@ export interface ControlPlane {
   readonly audit: AuditQueries;
   readonly barriers: BarrierCommands;
   readonly explain: ExplainQueries;
+  readonly descriptors: DescriptorCommands;
 }
 
 /** Whether the process can serve its API. */

@@ -77,3 +77,41 @@ export interface DescriptorChecks {
   /** Differences, what breaks first. Empty for none. @throws StreamsError `DESCRIPTOR_INVALID`. */
   compatibility(request: CompatibilityRequest): readonly CompatibilityReason[];
 }
+
+/** What somebody uploads: .proto text by import path, or the bytes of a FileDescriptorSet. */
+export type DescriptorUpload = { readonly files: ProtoFiles } | { readonly set: Uint8Array };
+
+/** An upload that was compiled. */
+export interface ReadDescriptor {
+  /** As it is stored and shown: of a descriptor set what its .proto files say, without well-known ones. */
+  readonly files: ProtoFiles;
+  /** Message that a source decodes unless it names another. */
+  readonly message: string;
+  readonly digest: DescriptorDigest;
+}
+
+/** What breaks first; cut off, `total` counts all. */
+export interface CompatibilityAnswer {
+  readonly reasons: readonly CompatibilityReason[];
+  readonly total: number;
+  /** How many of all break. */
+  readonly breaking: number;
+}
+
+/**
+ * {@link DescriptorChecks} beside the event loop: a large descriptor takes seconds, a hostile one all that it gets. One upload at
+ * a time; whatever takes more time or memory than a descriptor may is refused.
+ */
+export interface DescriptorJudge {
+  /**
+   * Compiles an upload. `message`: what the caller names; `known`: what it was before, where it is still there.
+   * @throws StreamsError `DESCRIPTOR_INVALID`, also when no message is named and there are several; `DESCRIPTORS_BUSY`
+   */
+  read(upload: DescriptorUpload, message: string | undefined, known: string | undefined): Promise<ReadDescriptor>;
+  /** @throws StreamsError `DESCRIPTOR_INVALID`, `DESCRIPTORS_BUSY` */
+  digest(files: ProtoFiles): Promise<DescriptorDigest>;
+  /** @throws StreamsError `DESCRIPTOR_INVALID`, `DESCRIPTORS_BUSY` */
+  compatibility(request: CompatibilityRequest): Promise<CompatibilityAnswer>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}

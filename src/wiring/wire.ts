@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import type { ServerOptions as TlsOptions } from "node:https";
-import { kinds } from "../../consumers/index.ts";
 import { createDeadLetters, createRecordSource, type KafkaConnection } from "../../consumers/kafka/index.ts";
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
@@ -8,12 +7,11 @@ import { type Access, assertListenAllowed, createAccess, readTokensFile } from "
 import { BarrierService } from "../barriers/barrier-service.ts";
 import { systemClock } from "../clock.ts";
 import type { BrokerConfig, SourceSeed, StreamsConfig } from "../config/index.ts";
-import { createDecoderCompiler } from "../decoding/compiler.ts";
-import { DefinitionStore, type InForce } from "../definitions/definition-store.ts";
+import type { InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
-import { DescriptorCatalog } from "../descriptors/catalog.ts";
 import { ExplainService } from "../explain/explain-service.ts";
+import { type DecodingParts, wireDecoding, wireDescriptors } from "./descriptors.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { Crossings } from "../fleet/crossings.ts";
@@ -24,7 +22,7 @@ import { RecentErrors } from "../fleet/recent-errors.ts";
 import { SourceService } from "../fleet/source-service.ts";
 import { SourceSurvey } from "../fleet/source-survey.ts";
 import { SourceTally } from "../fleet/source-tally.ts";
-import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
+import { Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
@@ -81,8 +79,10 @@ export async function wire(
     clock: systemClock,
     logger,
   });
-  const fleet = buildFleet(config, plane, logger);
-  const controlPlane = buildControlPlane({ config, plane, fleet, file: new FileSources(fileSources), logger });
+  const decoding = wireDecoding(plane);
+  const fleet = buildFleet(config, plane, decoding, logger);
+  const file = new FileSources(fileSources);
+  const controlPlane = buildControlPlane({ config, plane, decoding, fleet, file, logger });
   const app = await buildApp({
     controlPlane,
     access,
@@ -97,6 +97,7 @@ export async function wire(
     const uncommitted = await fleet.drain(drainMs);
     const cancel = systemClock.after(CONNECTIONS_MS, () => app.server.closeAllConnections());
     await app.close();
+    await decoding.judge.close();
     cancel();
     await plane.close();
     const hanging = plane.owners().filter(({ reason }) => reason?.code === "OWNER_STALLED");
@@ -105,38 +106,27 @@ export async function wire(
   return { app, fleet, close };
 }
 
-function buildFleet(config: StreamsConfig, plane: KvPlane, logger: Logger): Fleet {
-  const catalog = new DescriptorCatalog(plane.control);
-  const dependencies = verdictDependencies(plane, catalog);
-  const builtinSubjects = new Set(BUILTIN_DESCRIPTORS.map((builtin) => builtin.subject));
+function buildFleet(config: StreamsConfig, plane: KvPlane, decoding: DecodingParts, logger: Logger): Fleet {
   const { limits } = config;
   const budget = new MemoryBudget(limits.inFlightBytes, limits.sourceFloorBytes);
   return new Fleet({
-    definitions: new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects }),
-    catalog,
+    definitions: decoding.definitions,
+    catalog: decoding.catalog,
     builtins: BUILTIN_DESCRIPTORS,
     seeds: config.sources,
-    open: (inForce, before) => openSource({ config, plane, logger, dependencies, budget }, inForce, before),
+    open: (inForce, before) => openSource({ config, plane, logger, decoding, budget }, inForce, before),
     backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
+    follow: { everyMs: limits.boundsEveryMs, drainMs: limits.drainTimeoutMs },
     clock: systemClock,
     logger,
   });
-}
-
-function verdictDependencies(plane: KvPlane, catalog: DescriptorCatalog): VerdictDependencies {
-  return {
-    control: plane.control,
-    compiler: createDecoderCompiler(),
-    kinds,
-    descriptor: (subject, version) => catalog.get(subject, version),
-  };
 }
 
 interface SourceSurroundings {
   readonly config: StreamsConfig;
   readonly plane: KvPlane;
   readonly logger: Logger;
-  readonly dependencies: VerdictDependencies;
+  readonly decoding: DecodingParts;
   readonly budget: MemoryBudget;
 }
 
@@ -145,7 +135,7 @@ async function openSource(
   inForce: InForce,
   before: SourceService | undefined,
 ): Promise<SourceService> {
-  const { config, plane, dependencies, budget } = surroundings;
+  const { config, plane, decoding, budget } = surroundings;
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
@@ -182,7 +172,7 @@ async function openSource(
     source,
     plane,
     letters,
-    verdicts: new Verdicts(definition.name, dependencies),
+    verdicts: new Verdicts(definition.name, decoding.verdicts),
     budget,
     backoff,
     disputesMax: attemptsWithin(limits.disputeForMs, backoff),
@@ -216,16 +206,18 @@ function consumerLimits(limits: StreamsConfig["limits"]) {
 interface ControlPlaneParts {
   readonly config: StreamsConfig;
   readonly plane: KvPlane;
+  readonly decoding: DecodingParts;
   readonly fleet: Fleet;
   readonly file: FileSources;
   readonly logger: Logger;
 }
 
-function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneParts): ControlPlane {
+function buildControlPlane({ config, plane, decoding, fleet, file, logger }: ControlPlaneParts): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
   const audit = new AuditLog(plane.control, systemClock, logger);
   const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
+  const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
   const lag = new LagService(fleet, systemClock);
   const ingest = new IngestJudge(fleet, lag);
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
@@ -234,7 +226,7 @@ function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneP
       ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),
       ingest: (limits) => ingest.ingest(limits),
     },
-    sources: new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file),
+    sources,
     lag,
     documents: new DocumentReader(plane, fleet, systemClock),
     pauses: new PauseService(operators),
@@ -245,11 +237,12 @@ function buildControlPlane({ config, plane, fleet, file, logger }: ControlPlaneP
     explain: new ExplainService({
       fleet,
       plane,
-      verdicts: verdictDependencies(plane, new DescriptorCatalog(plane.control)),
+      verdicts: decoding.verdicts,
       readOwners: owners().length + 1 - writeAcks,
       clock: systemClock,
     }),
     barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
+    descriptors: wireDescriptors(decoding, plane, fleet, sources, audit),
     owners: {
       owners,
       writeAcks,

@@ -4,6 +4,7 @@ import { DefinitionStore } from "../../src/definitions/definition-store.ts";
 import { FileSources } from "../../src/definitions/file-sources.ts";
 import { seedDifferences } from "../../src/definitions/resolve.ts";
 import type { SourceSeed } from "../../src/core/source.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { definition, stubCompiler } from "../support/fleet-world.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
@@ -25,7 +26,7 @@ describe("a new source", () => {
     plane = new MemoryPlane();
     const descriptor = () => Promise.reject(new Error("none here"));
     const dependencies = { control: plane.control, compiler: stubCompiler, kinds, descriptor };
-    const catalog = new DescriptorCatalog(plane.control);
+    const catalog = new DescriptorCatalog(plane.control, (files) => createDescriptorChecks().digest(files));
     store = new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects: new Set() });
     await store.load([definition]);
   });

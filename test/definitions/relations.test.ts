@@ -4,6 +4,7 @@ import type { SourceDefinition } from "../../src/core/source.ts";
 import { sourceFaults } from "../../src/core/source-relations.ts";
 import { DefinitionStore } from "../../src/definitions/definition-store.ts";
 import { seedDifferences } from "../../src/definitions/resolve.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { definition, stubCompiler } from "../support/fleet-world.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
@@ -59,7 +60,7 @@ describe("the store of definitions holds the same rule", () => {
       kinds,
       descriptor: () => Promise.reject(new Error("none here")),
     };
-    const catalog = new DescriptorCatalog(plane.control);
+    const catalog = new DescriptorCatalog(plane.control, (files) => createDescriptorChecks().digest(files));
     return new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects: new Set() });
   };
   beforeEach(() => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kinds } from "../../consumers/index.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { ExplainService } from "../../src/explain/explain-service.ts";
 import type { ExplainView } from "../../src/ports/explain.ts";
@@ -8,7 +9,7 @@ import { FleetWorld, stubCompiler } from "../support/fleet-world.ts";
 import { ORDER, Operators } from "../support/operators.ts";
 
 function explaining(world: FleetWorld) {
-  const catalog = new DescriptorCatalog(world.plane.control);
+  const catalog = new DescriptorCatalog(world.plane.control, (files) => createDescriptorChecks().digest(files));
   const service = new ExplainService({
     fleet: { service: () => world.service },
     plane: world.plane,

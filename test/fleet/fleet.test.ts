@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kinds } from "../../consumers/index.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
 import { Crossings } from "../../src/fleet/crossings.ts";
@@ -26,7 +27,7 @@ function build() {
   const plane = new MemoryPlane();
   const log = new FakeLog(1);
   const sources: FakeRecordSource[] = [];
-  const catalog = new DescriptorCatalog(plane.control);
+  const catalog = new DescriptorCatalog(plane.control, (files) => createDescriptorChecks().digest(files));
   const descriptor = () => Promise.reject(new Error("no descriptors here"));
   const dependencies = { control: plane.control, compiler: stubCompiler, kinds, descriptor };
   const open = (inForce: InForce, before: SourceService | undefined) => {

@@ -4,6 +4,7 @@ import { decodeDocumentCell } from "../../src/core/cell.ts";
 import { documentKey } from "../../src/core/keys.ts";
 import type { SourceDefinition } from "../../src/core/source.ts";
 import { originOf } from "../../src/core/version.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
 import { GapLedger } from "../../src/gaps/gap-ledger.ts";
@@ -168,7 +169,7 @@ export class FleetWorld {
   }
 
   async #inForce(change: Partial<SourceDefinition>): Promise<InForce> {
-    const catalog = new DescriptorCatalog(this.plane.control);
+    const catalog = new DescriptorCatalog(this.plane.control, (files) => createDescriptorChecks().digest(files));
     const resolve = { catalog, kinds, builtinSubjects: new Set<string>() };
     const store = new DefinitionStore(this.#verdictDependencies(), resolve);
     const [present] = await store.load([{ ...definition, ...(this.plane.records.size === 0 ? change : {}) }]);
