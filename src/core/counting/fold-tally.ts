@@ -92,7 +92,8 @@ export class TallyFold {
       if (!holdsAll) {
         this.#add(entry, slot);
         slot.offset = tally.last(entry);
-        writes.push({ key: slotKey(tally.key(entry), this.#suffix), ...slot.encode() });
+        const { order, bytes } = slot.encode();
+        writes.push({ key: slotKey(tally.key(entry), this.#suffix), order, bytes });
         written += 1;
       }
       this.#cache.keep(this.row, tally, entry, slot, holdsAll ? 0 : seq);

@@ -35,11 +35,16 @@ export class VisitorSketch {
 
   /** Adds a visitor by the two halves of his hash, as uint32. It is mixed here: a producer's hash may be anything. */
   add(high: number, low: number): void {
-    const [mixedHigh, mixedLow] = mix(high, low);
-    const index = mixedHigh >>> (32 - INDEX_BITS);
-    const rest = (mixedHigh << INDEX_BITS) >>> 0;
-    const leading = rest === 0 ? 32 - INDEX_BITS + Math.clz32(mixedLow) : Math.clz32(rest);
-    this.#raise(index, leading + 1);
+    // A bijection of 64 bits that spreads every bit over all: four Feistel rounds with MurmurHash3's 32-bit finalizer.
+    let left = high >>> 0;
+    let right = low >>> 0;
+    left = (left ^ scatter(right + 0x9e37_79b9)) >>> 0;
+    right = (right ^ scatter(left + 0x85eb_ca6b)) >>> 0;
+    left = (left ^ scatter(right + 0xc2b2_ae35)) >>> 0;
+    right = (right ^ scatter(left + 0x27d4_eb2f)) >>> 0;
+    const rest = (left << INDEX_BITS) >>> 0;
+    const leading = rest === 0 ? 32 - INDEX_BITS + Math.clz32(right) : Math.clz32(rest);
+    this.#raise(left >>> (32 - INDEX_BITS), leading + 1);
   }
 
   /** Takes over the visitors of another set. */
@@ -186,17 +191,6 @@ function lowerBound(sorted: readonly number[], wanted: number): number {
     else to = middle;
   }
   return from;
-}
-
-/** A bijection of 64 bits that spreads every bit over all: four Feistel rounds with MurmurHash3's 32-bit finalizer. */
-function mix(high: number, low: number): readonly [number, number] {
-  let left = high >>> 0;
-  let right = low >>> 0;
-  left = (left ^ scatter(right + 0x9e37_79b9)) >>> 0;
-  right = (right ^ scatter(left + 0x85eb_ca6b)) >>> 0;
-  left = (left ^ scatter(right + 0xc2b2_ae35)) >>> 0;
-  right = (right ^ scatter(left + 0x27d4_eb2f)) >>> 0;
-  return [left, right];
 }
 
 function scatter(value: number): number {

@@ -16,6 +16,10 @@ export class LiveSlot {
   visitors: VisitorSketch | undefined;
   /** The batch that wrote it last, while that write is not at W; 0 otherwise. Pinned meanwhile: a restore would not find it. */
   writing = 0;
+  /** The half of a cache that it was last put into: found there, it need not be looked up again. */
+  home: object | undefined;
+  /** Bytes that it was last counted with there. */
+  size = 0;
 
   constructor(family: CounterFamily) {
     this.totals = new Totals(family.values);
@@ -52,8 +56,6 @@ interface Half {
   readonly slots: LiveSlot[];
   /** Row of each slot. */
   readonly rows: number[];
-  /** Bytes that each slot was last counted with: sketches grow. */
-  readonly sizes: number[];
   bytes: number;
 }
 
@@ -76,7 +78,10 @@ export class SlotCache {
   readonly #whole = new Set<number>();
   readonly #met = new Set<number>();
   readonly #written = new Map<number, LiveSlot[]>();
+  /** The key that was written last, its length and hash. */
   #scratch = new Uint8Array(256);
+  #length = 0;
+  #hash = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -106,30 +111,23 @@ export class SlotCache {
 
   /** The slot of an entry; a new one where that is known to be empty; undefined: restore it. */
   find(row: number, tally: Tally, entry: number): LiveSlot | undefined {
-    const { length, hash } = this.#keyOf(row, tally, entry);
-    const young = this.#young.keys.find(this.#scratch, length, hash);
-    if (young !== -1) return this.#young.slots[young];
-    const old = this.#old.keys.find(this.#scratch, length, hash);
-    if (old !== -1) return this.#old.slots[old];
+    this.#writeKey(row, tally, entry);
+    for (const half of [this.#young, this.#old]) {
+      const found = half.slots.length === 0 ? -1 : half.keys.find(this.#scratch, this.#length, this.#hash);
+      if (found !== -1) return half.slots[found];
+    }
     const family = tally.families[tally.family(entry)];
     return family !== undefined && this.#whole.has(row) ? new LiveSlot(family) : undefined;
   }
 
   /** Keeps the slot of an entry, written by batch `seq` (0: not at all). */
   keep(row: number, tally: Tally, entry: number, slot: LiveSlot, seq: number): void {
-    const { length, hash } = this.#keyOf(row, tally, entry);
     if (seq !== 0) this.#pin(slot, seq);
     const half = this.#young;
-    const found = half.keys.find(this.#scratch, length, hash);
-    if (found === -1) {
-      half.keys.add(this.#scratch, length, hash);
-      append(half, slot, row);
-    } else {
-      const size = slot.byteLength;
-      half.slots[found] = slot;
-      half.bytes += size - (half.sizes[found] ?? 0);
-      half.sizes[found] = size;
-    }
+    if (slot.home === half) return resize(half, slot);
+    this.#writeKey(row, tally, entry);
+    half.keys.add(this.#scratch, this.#length, this.#hash);
+    append(half, slot, row);
   }
 
   /** The writes of batch `seq` are at W. */
@@ -145,17 +143,15 @@ export class SlotCache {
     this.#old = this.#young;
     this.#young = newHalf();
     for (const [entry, slot] of gone.slots.entries()) {
-      const row = gone.rows[entry] ?? 0;
-      const key = gone.keys.key(entry);
-      const hash = gone.keys.hash(entry);
       // Moved to the young half meanwhile, which is the old one now: nothing is lost.
-      if (this.#old.keys.find(key, key.length, hash) !== -1) continue;
-      if (slot.writing === 0) {
-        this.#whole.delete(row);
-        continue;
+      if (slot.home !== gone) continue;
+      const row = gone.rows[entry] ?? 0;
+      if (slot.writing === 0) this.#whole.delete(row);
+      else {
+        const key = gone.keys.key(entry);
+        this.#young.keys.add(key, key.length, gone.keys.hash(entry));
+        append(this.#young, slot, row);
       }
-      this.#young.keys.add(key, key.length, hash);
-      append(this.#young, slot, row);
     }
   }
 
@@ -176,31 +172,40 @@ export class SlotCache {
   }
 
   /** Writes the key of an entry's slot, with its row, into the scratch. */
-  #keyOf(row: number, tally: Tally, entry: number): { readonly length: number; readonly hash: number } {
+  #writeKey(row: number, tally: Tally, entry: number): void {
     const key = tally.key(entry);
     const length = key.length + ROW_BYTES;
     if (this.#scratch.length < length) this.#scratch = new Uint8Array(2 * length);
-    this.#scratch.set(key);
+    const scratch = this.#scratch;
+    scratch.set(key);
     let hash = tally.hash(entry);
     for (let index = 0; index < ROW_BYTES; index += 1) {
       const byte = (row >>> (8 * index)) & 0xff;
-      this.#scratch[key.length + index] = byte;
+      scratch[key.length + index] = byte;
       hash = hashByte(hash, byte);
     }
-    return { length, hash };
+    this.#length = length;
+    this.#hash = hash;
   }
 }
 
 function newHalf(): Half {
-  return { keys: new ByteTable(), slots: [], rows: [], sizes: [], bytes: 0 };
+  return { keys: new ByteTable(), slots: [], rows: [], bytes: 0 };
 }
 
 function append(half: Half, slot: LiveSlot, row: number): void {
-  const size = slot.byteLength;
   half.slots.push(slot);
   half.rows.push(row);
-  half.sizes.push(size);
-  half.bytes += size;
+  slot.home = half;
+  slot.size = slot.byteLength;
+  half.bytes += slot.size;
+}
+
+/** Sketches grow. */
+function resize(half: Half, slot: LiveSlot): void {
+  const size = slot.byteLength;
+  half.bytes += size - slot.size;
+  slot.size = size;
 }
 
 function halfBytes(half: Half): number {
