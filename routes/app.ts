@@ -60,6 +60,8 @@ declare module "fastify" {
     access?: OperationAccess;
     /** Whether the operation demands If-Match or If-None-Match, or If-Match `only`. For the contract: the handler reads it with `readPrecondition` or `readIfMatch`. */
     ifMatch?: boolean | "only";
+    /** Whether a body may also be bytes: application/octet-stream or application/x-protobuf. They arrive as `{ set }`, in base64. */
+    binaryBody?: boolean;
   }
   interface FastifyRequest {
     /** Name of the token that the request came with; undefined without one. */

@@ -3,6 +3,7 @@ import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
 import { registerAudit } from "./audit/index.ts";
 import { registerBarriers } from "./barriers/index.ts";
+import { registerDescriptors } from "./descriptors/index.ts";
 import { registerDocuments } from "./documents/index.ts";
 import { Connections } from "./edge/connections.ts";
 import { replyWithProblem } from "./edge/error-reply.ts";
@@ -65,6 +66,7 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerBarriers(app, context);
   registerExplain(app, context);
   registerDocuments(app, context);
+  registerDescriptors(app, context);
   registerKv(app, context);
 }
 

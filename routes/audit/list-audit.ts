@@ -28,7 +28,7 @@ function entryBody(entry: AuditEntryView): Static<typeof Audit>["entries"][numbe
     at: timeText(at),
     actor,
     action,
-    source,
+    source: source === "" ? undefined : source,
     partition,
     reason,
     detail,

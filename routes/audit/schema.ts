@@ -9,7 +9,7 @@ const Entry = Closed({
   at: Time,
   actor: Text("Name of the token that called; `anonymous` where no tokens are configured."),
   action: Text("What was asked for, such as `resume`."),
-  source: Text("Name of the source."),
+  source: Type.Optional(Text("Name of the source; absent for what concerns none.")),
   partition: Type.Optional(PartitionNumber),
   reason: Text("Why, as the caller said."),
   detail: Text("What exactly was asked for."),

@@ -18,6 +18,8 @@ const SINGLE_HEADERS = new Set([
 ]);
 
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
+/** Bytes, for operations that take them. */
+export const BINARY_TYPES: readonly string[] = ["application/octet-stream", "application/x-protobuf"];
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 /**
@@ -119,7 +121,11 @@ function checkBodyHeaders(request: FastifyRequest): void {
   if (headers["content-encoding"] !== undefined) throw unsupported("a content encoding is not read");
   const type = headers["content-type"];
   if (type === undefined) throw unsupported("the request has no content type");
-  if (!JSON_TYPE.test(type.trim())) throw unsupported("only application/json, in UTF-8, is read");
+  if (JSON_TYPE.test(type.trim())) return;
+  const binary = request.routeOptions.config.binaryBody === true;
+  if (binary && BINARY_TYPES.includes(type.trim().toLowerCase())) return;
+  const also = binary ? `, ${BINARY_TYPES.join(", ")}` : "";
+  throw unsupported(`only application/json, in UTF-8,${also === "" ? "" : ` and${also.slice(1)}`} is read`);
 }
 
 function unsupported(text: string): StreamsError {

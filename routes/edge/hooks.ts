@@ -2,7 +2,7 @@ import type { Access } from "../../src/access/index.ts";
 import type { App } from "../app.ts";
 import type { Connections } from "./connections.ts";
 import { replyWithProblem } from "./error-reply.ts";
-import { passGate } from "./gate.ts";
+import { BINARY_TYPES, passGate } from "./gate.ts";
 import { readJsonBody } from "./json-body.ts";
 import type { KnownPaths } from "./known-paths.ts";
 
@@ -51,5 +51,11 @@ export function addHooks(app: App, access: Access, paths: KnownPaths, bodyDepth:
     "application/json",
     { parseAs: "buffer" },
     async (_request: unknown, body: string | Buffer) => readJsonBody(Buffer.from(body), bodyDepth),
+  );
+  // The gate lets them pass to operations that take them; one schema then covers both forms.
+  app.addContentTypeParser(
+    [...BINARY_TYPES],
+    { parseAs: "buffer" },
+    async (_request: unknown, body: string | Buffer) => ({ set: Buffer.from(body).toString("base64") }),
   );
 }

@@ -19,6 +19,7 @@ const TAGS = [
   { name: "health", description: "Whether the process lives and can serve the API." },
   { name: "service", description: "The service itself: its index, contract and metrics." },
   { name: "sources", description: "The feeds: what they should do, what they do, and what is in force." },
+  { name: "descriptors", description: "What records are decoded by: versions of .proto files by subject." },
   { name: "gaps", description: "What was passed over: lost, skipped, dead-lettered, given up." },
   { name: "audit", description: "Who did what, when and why." },
   { name: "lag", description: "How far behind each partition is." },

@@ -1,6 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode, type StreamsError } from "../../src/errors.ts";
 import type { Provenance as ProvenanceView } from "../../src/ports/control-plane.ts";
+import type { VersionDifference } from "../../src/ports/descriptors.ts";
 import { defined } from "../schema/closed.ts";
 import { RETRY_AFTER_SECONDS } from "../limits.ts";
 import { PROBLEM_CONTENT_TYPE, type Problem, type Violation, problemType, statusOf } from "../schema/problem.ts";
@@ -64,7 +65,7 @@ function authenticate(code: ErrorCode): string {
 
 type ExtraMembers = Pick<
   ProblemDocument,
-  "violations" | "allow" | "fields" | "provenance" | "lost" | "bounds" | "page" | "context"
+  "violations" | "allow" | "fields" | "provenance" | "differences" | "lost" | "bounds" | "page" | "context"
 >;
 
 /** Known members keep their place and form; whatever else a service adds becomes a line of `context`: nothing is dropped. */
@@ -78,6 +79,8 @@ function extraMembers(extra: Readonly<Record<string, unknown>>): ExtraMembers {
     else if (name === "allow" && isTexts(value)) members.allow = [...value];
     else if (name === "fields" && isTexts(value)) members.fields = [...value];
     else if (name === "provenance" && isProvenance(value)) members.provenance = provenanceBody(value);
+    else if (name === "differences" && isDifferences(value))
+      members.differences = value.map((one) => defined({ ...one }));
     else if (name === "page" && typeof value === "string") members.page = value;
     else if ((name === "lost" && lost !== undefined) || (name === "bounds" && bounds !== undefined)) continue;
     else if (value !== undefined) context.push({ name, value: typeof value === "string" ? value : jsonText(value) });
@@ -103,6 +106,13 @@ function isViolations(value: unknown): value is readonly ViolationText[] {
   return (
     Array.isArray(value) &&
     value.every((member) => typeof member === "object" && member !== null && "pointer" in member)
+  );
+}
+
+function isDifferences(value: unknown): value is readonly VersionDifference[] {
+  return (
+    Array.isArray(value) &&
+    value.every((member) => typeof member === "object" && member !== null && "againstVersion" in member)
   );
 }
 

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode, type ErrorKind } from "../../src/errors.ts";
 import { Closed, Words } from "./closed.ts";
+import { Difference } from "./difference.ts";
 import { Provenance } from "./provenance.ts";
 import { OffsetText } from "./values.ts";
 
@@ -67,6 +68,9 @@ export const Problem = Closed(
     ),
     fields: Type.Optional(Type.Array(Type.String(), { description: "The members that the refusal is about." })),
     provenance: Type.Optional(Provenance),
+    differences: Type.Optional(
+      Type.Array(Difference, { description: "What breaks, with DESCRIPTOR_INCOMPATIBLE; at most a hundred." }),
+    ),
     lost: Type.Optional(
       Closed(
         { from: OffsetText, to: OffsetText },

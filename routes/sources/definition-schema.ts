@@ -21,7 +21,8 @@ const DescriptorRef = Closed({
   }),
 });
 
-const mapping = KeyedBy<readonly number[]>(
+/** Which field feeds which input. */
+export const Mapping = KeyedBy<readonly number[]>(
   "^[A-Za-z][A-Za-z0-9_]{0,63}$",
   FieldPath,
   "Which field feeds which input of the kind: a path of field numbers per input.",
@@ -38,7 +39,7 @@ export const Definition = Closed(
     format: Words(FORMATS),
     framing: Words(FRAMINGS),
     descriptor: Type.Optional(DescriptorRef),
-    mapping,
+    mapping: Mapping,
     body: Words(["json", "original"], "How document bodies are stored."),
     startFrom: Type.Union([Words(["earliest", "latest"]), Closed({ timestamp: Time })], {
       description: "Where partitions begin that have never committed.",
@@ -73,7 +74,7 @@ export const DefinitionToPut = Closed(
         message: Type.Optional(DescriptorRef.properties.message),
       }),
     ),
-    mapping: Type.Optional(mapping),
+    mapping: Type.Optional(Mapping),
   },
   {
     description:

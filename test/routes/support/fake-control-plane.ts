@@ -11,7 +11,9 @@ import type {
 } from "../../../src/ports/control-plane.ts";
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
 import type { IngestHealth, IngestLimits } from "../../../src/ports/ingest.ts";
+import type { DescriptorCommands } from "../../../src/ports/descriptors.ts";
 import { FakeBarriers } from "./fake-barriers.ts";
+import { FakeDescriptors } from "./fake-descriptors.ts";
 import { FakeExplain } from "./fake-explain.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
@@ -206,6 +208,9 @@ export class FakeControlPlane implements ControlPlane {
       return found;
     },
   };
+
+  /** A test may put the registry itself in its place. */
+  descriptors: DescriptorCommands = new FakeDescriptors(() => this.#known("articles", this.#definition(2)));
 
   readonly lag = { all: () => this.#answer(LAG), ofSource: (name: string) => this.#known(name, LAG) };
 

@@ -1,0 +1,156 @@
+import type { InjectOptions, LightMyRequestResponse } from "fastify";
+import { afterAll } from "vitest";
+import { kinds } from "../../consumers/index.ts";
+import type { App } from "../../routes/index.ts";
+import { AuditLog } from "../../src/audit/audit-log.ts";
+import { systemClock } from "../../src/clock.ts";
+import { readRecord } from "../../src/control/json-record.ts";
+import { SourceRecord, recordNames } from "../../src/control/records.ts";
+import type { SourceSeed } from "../../src/core/source.ts";
+import { createDecoderCompiler } from "../../src/decoding/compiler.ts";
+import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
+import { createDescriptorJudge } from "../../src/decoding/descriptor-judge.ts";
+import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { FileSources } from "../../src/definitions/file-sources.ts";
+import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
+import { DescriptorService } from "../../src/descriptors/descriptor-service.ts";
+import { Crossings } from "../../src/fleet/crossings.ts";
+import { Fleet } from "../../src/fleet/fleet.ts";
+import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
+import { RecentErrors } from "../../src/fleet/recent-errors.ts";
+import { SourceService } from "../../src/fleet/source-service.ts";
+import { SourceSurvey } from "../../src/fleet/source-survey.ts";
+import { SourceTally } from "../../src/fleet/source-tally.ts";
+import { Verdicts } from "../../src/fleet/verdicts.ts";
+import { GapLedger } from "../../src/gaps/gap-ledger.ts";
+import { SourceReader } from "../../src/queries/source-queries.ts";
+import { testApp } from "../routes/support/app.ts";
+import { FakeLog } from "../support/fake-log.ts";
+import { FakeRecordSource } from "../support/fake-record-source.ts";
+import { KeptLetters, definition, silent } from "../support/fleet-world.ts";
+import { ManualClock, settle } from "../support/manual-clock.ts";
+import { MemoryPlane } from "../support/memory-plane.ts";
+
+/** One thread for a file's tests: starting it from the sources takes longer than most of them. */
+const judge = createDescriptorJudge(systemClock);
+afterAll(() => judge.close());
+
+const backoff = { initialMs: 100, maxMs: 1_000 };
+
+/** What several instances share: the store and the log. */
+export class Deployment {
+  readonly plane = new MemoryPlane();
+  readonly clock = new ManualClock();
+  readonly log = new FakeLog(2);
+}
+
+/** One instance: registry and fleet over HTTP, without a broker. Descriptors are compiled in their thread as in earnest. */
+export class Instance {
+  readonly deployment: Deployment;
+  readonly sources: FakeRecordSource[] = [];
+  readonly letters = new KeptLetters();
+  readonly fleet: Fleet;
+  readonly service: DescriptorService;
+  app: App | undefined;
+
+  constructor(deployment: Deployment, seeds: readonly SourceSeed[] = []) {
+    this.deployment = deployment;
+    const { plane, clock } = deployment;
+    const checks = createDescriptorChecks();
+    const catalog = new DescriptorCatalog(plane.control, (files) => checks.digest(files));
+    const descriptor = (subject: string, version: number) => catalog.get(subject, version);
+    const dependencies = { control: plane.control, compiler: createDecoderCompiler(), kinds, descriptor };
+    const definitions = new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects: new Set() });
+    const verdicts = (name: string) => new Verdicts(name, dependencies);
+    this.fleet = new Fleet({
+      definitions,
+      catalog,
+      builtins: [],
+      seeds,
+      open: (inForce, before) => Promise.resolve(this.#open(inForce, before, verdicts(inForce.definition.name))),
+      backoff,
+      follow: { everyMs: 500, drainMs: 1_000 },
+      clock,
+      logger: silent,
+    });
+    this.service = new DescriptorService({
+      catalog,
+      judge,
+      audit: new AuditLog(plane.control, clock, silent),
+      clock,
+      control: plane.control,
+      fleet: this.fleet,
+      sources: new SourceReader(this.fleet, clock, 1_000, new FileSources(() => [])),
+      definitions: async () => (await definitions.list()).map((inForce) => inForce.definition),
+    });
+  }
+
+  #open(inForce: InForce, before: SourceService | undefined, verdicts: Verdicts): SourceService {
+    const { plane, clock, log } = this.deployment;
+    const source = new FakeRecordSource(log);
+    this.sources.push(source);
+    const tally = before?.parts.tally ?? new SourceTally();
+    const errors = new RecentErrors(clock, silent);
+    return new SourceService({
+      inForce,
+      survey: new SourceSurvey(inForce.definition.name, plane, clock),
+      source,
+      plane,
+      letters: this.letters,
+      verdicts,
+      budget: new MemoryBudget(1_000_000, 1_000),
+      backoff,
+      disputesMax: 15,
+      breaker: { run: 100, sharePercent: 100, window: 1_000 },
+      gaps: new GapLedger(plane.control),
+      audit: new AuditLog(plane.control, clock, silent),
+      clock,
+      logger: silent,
+      errors,
+      tally,
+      crossings: new Crossings(plane, tally, errors, clock),
+      timings: { commitEveryMs: 100, boundsEveryMs: 200 },
+    });
+  }
+
+  /** Serves the API. */
+  async serve(): Promise<this> {
+    const { app, plane } = await testApp({});
+    plane.descriptors = this.service;
+    this.app = app;
+    return this;
+  }
+
+  async call(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    url: string,
+    more: InjectOptions = {},
+  ): Promise<LightMyRequestResponse> {
+    if (this.app === undefined) throw new Error("the instance does not serve");
+    return this.app.inject({ method, url, ...more });
+  }
+
+  /** Registers one file as `a.proto`. */
+  async register(subject: string, text: string, message?: string): Promise<LightMyRequestResponse> {
+    const payload = { files: { "a.proto": text }, ...(message === undefined ? {} : { message }) };
+    return this.call("POST", `/v1/descriptors/${subject}/versions`, { payload });
+  }
+
+  /** Lets what is due happen, step by step. */
+  async run(steps = 20): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      await this.deployment.clock.advance(100);
+      await settle();
+    }
+  }
+
+  async tag(source: string): Promise<string> {
+    const record = await readRecord(this.deployment.plane.control, recordNames.source(source), SourceRecord);
+    return `"${encodeURIComponent(record?.tag ?? "")}"`;
+  }
+}
+
+/** A source of documents that decodes a registered subject. */
+export function protobufSeed(subject: string, message: string): SourceSeed {
+  return { ...definition, format: "protobuf", descriptor: { subject, message }, mapping: { id: [1] } };
+}
