@@ -139,6 +139,7 @@ export class Instance {
   /** Lets what is due happen, step by step. */
   async run(steps = 20): Promise<void> {
     for (let step = 0; step < steps; step += 1) {
+      for (const source of this.sources) source.poll();
       await this.deployment.clock.advance(100);
       await settle();
     }
@@ -152,5 +153,11 @@ export class Instance {
 
 /** A source of documents that decodes a registered subject. */
 export function protobufSeed(subject: string, message: string): SourceSeed {
-  return { ...definition, format: "protobuf", descriptor: { subject, message }, mapping: { id: [1] } };
+  return {
+    ...definition,
+    worstLagMs: 1_000,
+    format: "protobuf",
+    descriptor: { subject, message },
+    mapping: { id: [1] },
+  };
 }
