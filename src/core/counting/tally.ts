@@ -4,8 +4,9 @@ import { ByteTable, HASH_SEED, hashByte } from "./byte-table.ts";
 import type { CounterFamily, Increments, KeyPrefix } from "./inputs.ts";
 import { putMoment } from "./keys.ts";
 
-/** Records that one tally may hold: up to here its sums of halves are exact in a double. */
-export const TALLY_RECORDS_MAX = 2 ** 20;
+/** A sum of low halves that reaches this hands it on to the high half, so that it stays exact in a double. */
+const LOW_MAX = 2 ** 52;
+const LOW_MAX_HIGH = 2 ** 20;
 
 /** Longer than any key: a writer that goes beyond is found out when the key is selected. */
 const KEY_ROOM = 2_048;
@@ -126,8 +127,10 @@ export class Tally implements Increments {
   addWide(value: number, high: number, low: number): void {
     if (this.#entry === -1) return;
     const at = this.#base + 2 * value;
-    this.#sums[at] = (this.#sums[at] ?? 0) + high;
-    this.#sums[at + 1] = (this.#sums[at + 1] ?? 0) + low;
+    const sum = (this.#sums[at + 1] ?? 0) + low;
+    const carried = sum >= LOW_MAX;
+    this.#sums[at + 1] = carried ? sum - LOW_MAX : sum;
+    this.#sums[at] = (this.#sums[at] ?? 0) + (carried ? high + LOW_MAX_HIGH : high);
   }
 
   visitor(high: number, low: number): void {
@@ -167,9 +170,14 @@ export class Tally implements Increments {
     return this.#last[entry] ?? 0;
   }
 
-  /** Sum of a value of an entry, where the family is not wide: an exact integer. */
+  /**
+   * Sum of a value of an entry, where the family is not wide: an exact integer.
+   * @throws InvariantViolation when it is beyond that, which takes millions of records of the largest amounts in one batch
+   */
   sum(entry: number, value: number): number {
-    return this.#sums[(this.#bases[entry] ?? 0) + value] ?? 0;
+    const sum = this.#sums[(this.#bases[entry] ?? 0) + value] ?? 0;
+    invariant(sum <= Number.MAX_SAFE_INTEGER, "TALLY_SUM", "a batch adds more than a tally can hold exactly");
+    return sum;
   }
 
   /** The same as halves, where it is: `high · 2^32 + low`, both exact integers. */

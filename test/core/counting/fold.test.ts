@@ -280,6 +280,7 @@ describe("a batch", () => {
       [3, 6, 7],
     ]);
     expect(segmentsOf(ledger, columns(list), 7)).toEqual([]);
+    expect(() => segmentsOf(ledger, columns([{ offset: 40, keys: [] }]), 0)).toThrow("LEDGER_UNCOVERED");
   });
 
   it("begins at an offset or behind a hole", () => {
