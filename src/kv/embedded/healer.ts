@@ -12,6 +12,7 @@ import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
 import type { OwnerReason, OwnerReasonCode } from "./protocol.ts";
+import { Pulse } from "./pulse.ts";
 import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
 import { discardSetAside, setStoreAside } from "./store-aside.ts";
@@ -24,6 +25,8 @@ export interface HealerOptions extends RetriesOptions {
   readonly compareBytesPerSecond: number;
   readonly compareEveryMs: number;
   readonly compareSoonMs: number;
+  /** How often owners are asked whether they are still there. */
+  readonly pulseMs: number;
   /** Whether writes wait for the owners. */
   readonly busy: () => boolean;
 }
@@ -44,6 +47,7 @@ export class Healer {
   readonly #walks = new SerialByName();
   readonly #crashes = new Crashes();
   readonly #retries: Retries;
+  readonly #pulse: Pulse;
   readonly #busyWith = new Set<OwnerLink>();
   /** Owners for which an operator gave up what only lost owners held. */
   readonly #lossAccepted = new Set<OwnerLink>();
@@ -58,6 +62,7 @@ export class Healer {
     this.#options = options;
     this.#deployment = new DeploymentState(group.links, deployment);
     this.#retries = new Retries(options);
+    this.#pulse = new Pulse(group, clock, options.pulseMs);
     this.#antiEntropy = new AntiEntropy(group, {
       clock,
       logger,
@@ -77,6 +82,7 @@ export class Healer {
       if (link.up) this.#inBackground(discardSetAside(link.directory));
     }
     this.#antiEntropy.soon();
+    this.#pulse.start();
   }
 
   /** To be called after an owner's state changed. */
@@ -128,6 +134,7 @@ export class Healer {
   close(): void {
     this.#closing = true;
     this.#antiEntropy.close();
+    this.#pulse.close();
     for (const link of this.#group.links) this.#retries.cancel(link);
     for (const settle of this.#changed.splice(0)) settle();
   }

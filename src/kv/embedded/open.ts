@@ -35,6 +35,8 @@ export interface EmbeddedPlaneLimits {
   /** From the end of one comparison to the next, and after a start or a return. Default 6 h and 30,000 ms. */
   readonly compareEveryMs?: number;
   readonly compareSoonMs?: number;
+  /** How often owners are asked whether they are still there. Default 5,000 ms. */
+  readonly pulseMs?: number;
   /** An owner goes down, as full, before its disk has fewer free bytes than this. Default 64 MiB. */
   readonly freeBytesMin?: number;
   /** At closing, an owner has this long to finish what waits. Default 10,000 ms. */
@@ -67,6 +69,7 @@ const DEFAULTS = {
   compareBytesPerSecond: 8 * MIB,
   compareEveryMs: 6 * 3_600_000,
   compareSoonMs: 30_000,
+  pulseMs: 5_000,
 } as const satisfies Required<EmbeddedPlaneLimits>;
 const ANSWER_BYTES = 16 * MIB;
 

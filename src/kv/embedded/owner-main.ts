@@ -123,8 +123,6 @@ class OwnerMain {
         return;
       }
       case "digest":
-        // An owner that gets no writes would not notice otherwise that its file is gone.
-        this.#file.requireInPlace();
         this.#send({ kind: "digested", id: message.id, ...this.#environment.digest(message.span) });
         return;
       case "identify":
@@ -132,6 +130,10 @@ class OwnerMain {
         requireSpace(this.#setup.directory, [], Math.min(this.#setup.freeBytesMin, IDENTITY_FREE_BYTES));
         this.#environment.identify(message.identity);
         this.#send({ kind: "identified", id: message.id, ...this.#environment.mark() });
+        return;
+      case "check":
+        this.#file.requireInPlace();
+        this.#send({ kind: "checked", id: message.id });
         return;
       case "close":
         this.#close();

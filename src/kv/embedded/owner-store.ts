@@ -57,4 +57,9 @@ export class OwnerStore {
     eachEntry(body, (key) => keys.push(key));
     return { keys, complete: message.kind !== "listed" || message.complete };
   }
+
+  /** Resolves when its process answers and its store is where it was opened. @throws OwnerDown */
+  async check(): Promise<void> {
+    await this.#ask((id) => ({ kind: "check", id }));
+  }
 }

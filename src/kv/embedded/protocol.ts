@@ -33,6 +33,8 @@ export type ToOwner =
   | { readonly kind: "scan"; readonly id: number; readonly span: Span }
   | { readonly kind: "digest"; readonly id: number; readonly span: Span }
   | { readonly kind: "identify"; readonly id: number; readonly identity: Identity }
+  /** Answered when the store is still where it was opened. */
+  | { readonly kind: "check"; readonly id: number }
   | { readonly kind: "close" };
 
 /** A store key as text: one character per byte, so that it travels in JSON. */
@@ -87,6 +89,7 @@ export type FromOwner =
   /** `hash` is SHA-256 over the packed cells. */
   | ({ readonly kind: "digested"; readonly id: number; readonly hash: string } & SpanAnswer)
   | ({ readonly kind: "identified"; readonly id: number } & StoreMark)
+  | { readonly kind: "checked"; readonly id: number }
   /** The last message of a process that failed: it takes no more work. */
   | { readonly kind: "failed"; readonly reason: OwnerReason }
   /** The last message of a process that was asked to close. */

@@ -99,6 +99,18 @@ describe("an owner whose directory is emptied while it runs", () => {
     expect(again.owners().map(({ state }) => state)).toEqual(["up", "up", "up"]);
   });
 
+  it("is noticed, also while nothing is written", async () => {
+    const { plane, site } = await opened();
+    await plane.write(cells(1));
+    await plane.close();
+    const idle = await site.open({ limits: { ...LIMITS, pulseMs: 20 } });
+    for (const name of readdirSync(site.directories[2])) rmSync(join(site.directories[2], name));
+    await vi.waitFor(
+      () => expect(owner(idle, "c")).toMatchObject({ state: "lost", reason: { code: "OWNER_EMPTY" } }),
+      WAIT,
+    );
+  });
+
   it("is refused its old disk, once it was repaired onto another: that one merges first", async () => {
     const { plane, site } = await opened();
     await plane.write(cells(1));

@@ -307,7 +307,8 @@ class MemoryProcess implements OwnerProcess {
     const { spanBytesMax, answersMax, inPlace } = this.#surroundings;
     const capped = (span: Span): Span =>
       span.bytes < Number.MAX_SAFE_INTEGER ? { ...span, bytes: Math.min(span.bytes, spanBytesMax) } : span;
-    if ((message.kind === "write" || message.kind === "absorb" || message.kind === "identify") && !inPlace(store)) {
+    const looks = ["write", "absorb", "identify", "check"].includes(message.kind);
+    if (looks && !inPlace(store)) {
       this.#reportFailure({ code: "OWNER_DIRECTORY", text: `the store of ${this.#setup.owner} is gone` });
       return;
     }
@@ -321,6 +322,9 @@ class MemoryProcess implements OwnerProcess {
         this.#answer({ kind: "absorbed", id: message.id, changed, ...store.mark });
         return;
       }
+      case "check":
+        this.#answer({ kind: "checked", id: message.id });
+        return;
       case "read": {
         const { count, packed } = store.read(body, answersMax);
         this.#answer({ kind: "answers", id: message.id, count }, packed);
