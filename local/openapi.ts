@@ -88,6 +88,7 @@ function unused(): ControlPlane {
       partitions: refuse,
       partition: refuse,
     },
+    definitions: { define: refuse, create: refuse },
     lag: { all: refuse, ofSource: refuse },
     documents: { read: refuse },
     pauses: { pause: refuse, unpause: refuse },

@@ -26,7 +26,8 @@ const PAGES_MAX = 32;
 
 /**
  * Who did what, when and why, and how it ended. A call is entered before anything of it is done, so that a change without
- * an entry cannot be; what it did is added afterwards. An entry that stays `started` is a call whose end nobody saw.
+ * an entry cannot be; what it did is added afterwards. One call can be entered only afterwards: a repair while the plane has
+ * no quorum to write the entry with. An entry that stays `started` is a call whose end nobody saw.
  */
 export class AuditLog implements AuditQueries {
   readonly #log: PagedLog<typeof AuditRecord>;
@@ -75,12 +76,24 @@ export class AuditLog implements AuditQueries {
    */
   async around<T>(call: AuditCall, run: (id: string) => Promise<T>): Promise<T> {
     const id = await this.begin(call);
+    return this.within(id, () => run(id));
+  }
+
+  /** As {@link around}, for a call that is entered already. @throws what the call throws */
+  async within<T>(id: string, run: () => Promise<T>): Promise<T> {
     try {
-      return await run(id);
+      return await run();
     } catch (error) {
       if (error instanceof StreamsError) await this.#refused(id, error.code);
       throw error;
     }
+  }
+
+  /** Enters a call whose end is known: it could not be entered before it was carried out. `at`: when it was made. @throws KvFault */
+  async enterLate(call: AuditCall, at: number, refusal: string | undefined): Promise<void> {
+    const outcome = refusal === undefined ? "applied" : "refused";
+    const entry: AuditRecord = { ...call, at, outcome, code: refusal ?? null, gaps: [] };
+    await this.#log.change(recordNames.audit, (present) => [...present, entry]);
   }
 
   async #refused(id: string, code: string): Promise<void> {

@@ -39,6 +39,9 @@ export const AUDIT_ACTIONS = [
   "activate-descriptor",
   "register-descriptor",
   "remove-descriptor",
+  "create-source",
+  "change-definition",
+  "repair-owner",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

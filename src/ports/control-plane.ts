@@ -7,7 +7,14 @@ import type { DescriptorCommands } from "./descriptors.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
-import type { AuditQueries, EpochCommands, GapQueries, PauseCommands, ResumeCommands } from "./operators.ts";
+import type {
+  AuditQueries,
+  DefinitionCommands,
+  EpochCommands,
+  GapQueries,
+  PauseCommands,
+  ResumeCommands,
+} from "./operators.ts";
 
 /**
  * What the HTTP edge may ask of the services. Offsets are Numbers here; the routes write them as decimal strings.
@@ -16,6 +23,7 @@ import type { AuditQueries, EpochCommands, GapQueries, PauseCommands, ResumeComm
 export interface ControlPlane {
   readonly health: HealthQueries;
   readonly sources: SourceQueries;
+  readonly definitions: DefinitionCommands;
   readonly lag: LagQueries;
   readonly documents: DocumentQueries;
   readonly owners: OwnerQueries;

@@ -2,6 +2,8 @@ import type { GapCause } from "../core/gaps/gap.ts";
 import type { Offset } from "../core/offset.ts";
 import type { ResumeRequest } from "../core/partition/resume.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
+import type { SourceDefinition, SourceSeed } from "../core/source.ts";
+import type { DefinitionView } from "./control-plane.ts";
 
 /** What operators may do to sources and partitions, and what they may read of what was done. Times are milliseconds. */
 
@@ -87,6 +89,14 @@ export interface EpochCommands {
    * @throws StreamsError SOURCE_UNKNOWN, EPOCH_NOT_NEEDED, EPOCH_NOT_READ, EPOCH_EXHAUSTED, COUNTING_NOT_APPLICABLE, PRECONDITION_FAILED; KvFault, SourceFault
    */
   open(source: string, order: Order, counting: "continues" | "replaces" | undefined): Promise<EpochView>;
+}
+
+/** Changes of definitions, entered in the audit log. */
+export interface DefinitionCommands {
+  /** As `define` of the sources, in the name of `actor`. @throws as it; KvFault */
+  define(name: string, definition: SourceDefinition, ifMatch: string, actor: string): Promise<DefinitionView>;
+  /** As `create` of the sources, in the name of `actor`. @throws as it; KvFault */
+  create(seed: SourceSeed, actor: string): Promise<DefinitionView>;
 }
 
 /** Which audit entries; undefined members do not narrow. `[since, until)`. */

@@ -28,8 +28,10 @@ import { GapLedger } from "../gaps/gap-ledger.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
 import { IngestJudge } from "../lag/ingest-health.ts";
 import { LagService } from "../lag/lag-service.ts";
+import { DefinitionService } from "../operators/definition-service.ts";
 import { EpochService } from "../operators/epoch-service.ts";
 import { type OperatorParts, PauseService } from "../operators/pause-service.ts";
+import { RepairService } from "../operators/repair-service.ts";
 import { ResumeService } from "../operators/resume-service.ts";
 import type { ControlPlane } from "../ports/control-plane.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
@@ -220,6 +222,7 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
   const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
   const lag = new LagService(fleet, systemClock);
   const ingest = new IngestJudge(fleet, lag);
+  const repairs = new RepairService({ plane, audit, clock: systemClock, logger });
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
   return {
     health: {
@@ -227,6 +230,7 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
       ingest: (limits) => ingest.ingest(limits),
     },
     sources,
+    definitions: new DefinitionService(sources, audit),
     lag,
     documents: new DocumentReader(plane, fleet, systemClock),
     pauses: new PauseService(operators),
@@ -247,11 +251,7 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
       owners,
       writeAcks,
       readOwners: owners().length + 1 - writeAcks,
-      repair: async (owner, { actor, reason, acceptLoss }) => {
-        // Not in the audit log: with two owners lost, nothing can be written before one is repaired.
-        logger.warn({ owner, actor, reason, acceptLoss }, "repair of a KV owner was ordered");
-        await plane.repair(owner, acceptLoss);
-      },
+      repair: (owner, order) => repairs.repair(owner, order),
     },
   };
 }

@@ -26,6 +26,7 @@ describe("PUT definition", () => {
     expect(given.plane.defined).toEqual([
       { name: "articles", definition: { ...DEFINITION, onPoison: "stop" }, ifMatch: "tag-1" },
     ]);
+    expect(given.plane.definers.splice(0)).toEqual(["anonymous"]);
     expectContract(given.app, "PUT", PATH, answer);
   });
 

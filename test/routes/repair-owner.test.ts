@@ -15,7 +15,9 @@ test("a repair is ordered with its reason and answers where to look", async () =
   const answer = await app.inject(post("b", { reason: "new disk" }));
   expect(answer.statusCode, answer.body).toBe(202);
   expect(answer.headers["location"]).toBe("/v1/kv/owners");
-  expect(plane.repairs).toMatchObject([{ owner: "b", order: { reason: "new disk", acceptLoss: false } }]);
+  expect(plane.repairs).toMatchObject([
+    { owner: "b", order: { actor: "anonymous", reason: "new disk", acceptLoss: false } },
+  ]);
   expectContract(app, "POST", PATH, answer);
 });
 

@@ -209,6 +209,18 @@ export class FakeControlPlane implements ControlPlane {
     },
   };
 
+  readonly definitions = {
+    define: (name: string, definition: SourceDefinition, ifMatch: string, actor: string): Promise<DefinitionView> => {
+      this.definers.push(actor);
+      return this.sources.define(name, definition, ifMatch);
+    },
+    create: (seed: SourceSeed, actor: string): Promise<DefinitionView> => {
+      this.definers.push(actor);
+      return this.sources.create(seed);
+    },
+  };
+  readonly definers: string[] = [];
+
   /** A test may put the registry itself in its place. */
   descriptors: DescriptorCommands = new FakeDescriptors(() => this.#known("articles", this.#definition(2)));
 
@@ -260,6 +272,7 @@ export class FakeControlPlane implements ControlPlane {
     this.startFrom = DEFINITION.startFrom;
     this.wait = undefined;
     this.defined.length = 0;
+    this.definers.length = 0;
     this.created.length = 0;
     this.read.length = 0;
   }
