@@ -16,8 +16,9 @@ import type { KeyPrefix } from "./inputs.ts";
 
 const encoder = new TextEncoder();
 
-/** Letters of the kinds. */
+/** Letter of `traffic`. */
 export const TRAFFIC_KEYS = 0x74;
+/** Letter of `ad_actions`. */
 export const ACTION_KEYS = 0x61;
 
 /** Rollups of ad actions, in the order of their codes; the codes are stored. */

@@ -19,8 +19,9 @@ export const DEFAULT_COUNTING: CountingSettings = {
 /** An hour of the rollup by hour, in milliseconds. */
 export const HOUR_MS = 3_600_000;
 
-/** Bounds of a slot's width: a minute to a day. */
+/** Narrowest slot: a minute. */
 export const SLOT_WIDTH_MIN_MS = 60_000;
+/** Widest slot: a day. */
 export const SLOT_WIDTH_MAX_MS = 86_400_000;
 /** Most edges of score buckets. */
 export const SCORE_EDGES_MAX = 100;

@@ -8,15 +8,18 @@ export function trafficFamilies({ visitors }: CountingSettings): readonly Counte
   return [{ name: "traffic", values: 1, wide: true, visitors }];
 }
 
-/** Families of `ad_actions`, by index. */
+/** Family of all counters of `ad_actions` but the pairs, by index. */
 export const FAMILY_ACTIONS = 0;
+/** Family of the pairs: campaign × article. */
 export const FAMILY_PAIR = 1;
 
-/** Values of every counter of `ad_actions`. */
+/** First value of every counter of `ad_actions`. */
 export const IMPRESSIONS = 0;
+/** Second value of every counter of `ad_actions`. */
 export const CLICKS = 1;
-/** Further values of a pair: sums of served scores, scaled, over impressions and over clicks. */
+/** Further value of a pair: the sum of served scores, scaled, over impressions. */
 export const IMPRESSION_SCORES = 2;
+/** The same over clicks. */
 export const CLICK_SCORES = 3;
 /** Behind them, {@link BUCKET_VALUES} for each score bucket. */
 const BUCKETS = 4;
