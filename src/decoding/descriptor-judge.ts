@@ -95,6 +95,7 @@ class JudgeThread {
         worker.once("error", reject);
         worker.once("exit", () => reject(new ThreadEnded()));
         cancel = this.#clock.after(this.#limits.callMs, () => reject(new CallTooLong()));
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
         worker.postMessage(call);
       });
     } catch (error) {

@@ -5,6 +5,7 @@ import type { JudgeAnswer, JudgeCall } from "./judge-calls.ts";
 
 /** The thread in which descriptors are compiled and compared: one call, one answer, in order. */
 parentPort?.on("message", (call: JudgeCall) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(answerTo(call));
 });
 

@@ -1,21 +1,16 @@
 import { readFileSync } from "node:fs";
 import protobuf from "protobufjs";
-import descriptor from "protobufjs/ext/descriptor.js";
 import { describe, expect, it } from "vitest";
 import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { readDescriptorSet } from "../../src/decoding/descriptor-set.ts";
 import { CONTRACT_FILES } from "../../src/descriptors/builtin.generated.ts";
 import { StreamsError } from "../../src/errors.ts";
 import type { ProtoFiles } from "../../src/ports/decoder.ts";
+import { setOf } from "./sets.ts";
 import { compile, inputsOf } from "./support.ts";
 
 const checks = createDescriptorChecks();
 const digest = (files: ProtoFiles) => checks.digest(files);
-
-/** Encodes a set from plain objects, as protoc would write it. */
-function setOf(...files: readonly object[]): Uint8Array {
-  return descriptor.FileDescriptorSet.encode(descriptor.FileDescriptorSet.fromObject({ file: files })).finish();
-}
 
 function refusal(bytes: Uint8Array): string {
   try {
@@ -34,6 +29,21 @@ const proto2 = (message: object, more: object = {}) => ({
   messageType: [message],
   ...more,
 });
+
+/** What every part of a set is in text. */
+const WIDE = `syntax = "proto2"; package t; import "google/protobuf/timestamp.proto";
+      option java_package = "a\\"b";
+      message M {
+        option deprecated = true;
+        optional int32 a = 1 [default = -3, json_name = "A"]; optional string s = 2 [default = "q\\"\\n"];
+        optional bytes b = 3 [default = "\\377"]; optional E e = 4 [default = TWO]; optional double d = 6 [default = inf];
+        map<string, E> m = 7; map<int32, M> mm = 8; oneof pick { string x = 9; M y = 10; google.protobuf.Timestamp z = 11; }
+        repeated int32 p = 12 [packed = true]; reserved 20, 30 to 40; reserved "old"; extensions 100 to max;
+        enum E { ONE = 0; TWO = 2; reserved -5 to -1; }
+        message N { optional M back = 1; }
+      }
+      extend M { repeated M.N more = 100; }
+      service S { rpc Do(M) returns (stream M.N); }`;
 
 describe("a set that a compiler wrote", () => {
   it("is the same content as the files that it was made from", () => {
@@ -78,19 +88,6 @@ describe("what a set says", () => {
   });
 
   it("maps, oneofs, optional, reserved, JSON names, defaults, services and extensions are those of the text", () => {
-    const text = `syntax = "proto2"; package t; import "google/protobuf/timestamp.proto";
-      option java_package = "a\\"b";
-      message M {
-        option deprecated = true;
-        optional int32 a = 1 [default = -3, json_name = "A"]; optional string s = 2 [default = "q\\"\\n"];
-        optional bytes b = 3 [default = "\\377"]; optional E e = 4 [default = TWO]; optional double d = 6 [default = inf];
-        map<string, E> m = 7; map<int32, M> mm = 8; oneof pick { string x = 9; M y = 10; google.protobuf.Timestamp z = 11; }
-        repeated int32 p = 12 [packed = true]; reserved 20, 30 to 40; reserved "old"; extensions 100 to max;
-        enum E { ONE = 0; TWO = 2; reserved -5 to -1; }
-        message N { optional M back = 1; }
-      }
-      extend M { repeated M.N more = 100; }
-      service S { rpc Do(M) returns (stream M.N); }`;
     const entry = (name: string, key: number, value: object) => ({
       name,
       options: { mapEntry: true },
@@ -145,7 +142,7 @@ describe("what a set says", () => {
         { name: "S", method: [{ name: "Do", inputType: ".t.M", outputType: ".t.M.N", serverStreaming: true }] },
       ],
     });
-    expect(digest(readDescriptorSet(set))).toEqual(digest({ "a.proto": text }));
+    expect(digest(readDescriptorSet(set))).toEqual(digest({ "a.proto": WIDE }));
   });
 
   it("a proto3 field with presence is optional, and its oneof is none", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import descriptor from "protobufjs/ext/descriptor.js";
 import { describe, expect, it } from "vitest";
 import { StreamsError } from "../../src/errors.ts";
+import { setOf } from "../decoding/sets.ts";
 import { expectContract, expectProblem } from "../routes/support/contract.ts";
 import { Deployment, Instance } from "./world.ts";
 
@@ -86,7 +86,7 @@ describe("registering", () => {
       messageType: [{ name: "Timestamp" }],
     };
     const send = (...file: readonly object[]) => {
-      const bytes = descriptor.FileDescriptorSet.encode(descriptor.FileDescriptorSet.fromObject({ file })).finish();
+      const bytes = setOf(...file);
       return instance.call("POST", url("s"), { payload: { set: Buffer.from(bytes).toString("base64"), message: "M" } });
     };
     const refused = await send(a);
@@ -226,28 +226,33 @@ describe("compatibility", () => {
 describe("at the same time", () => {
   const one = (index: number) => proto3(`message M { string a = 1; int32 f${index} = ${index + 2}; }`);
 
+  /** Registers on two instances in turn. */
+  const onTwo = async (deployment: Deployment) => {
+    const [even, odd] = [await new Instance(deployment).serve(), await new Instance(deployment).serve()];
+    return (index: number, text: string) => (index % 2 === 0 ? even : odd).register("s", text);
+  };
+
   it("equal uploads are one version, on several instances", async () => {
     const deployment = new Deployment();
-    const instances = await Promise.all([new Instance(deployment).serve(), new Instance(deployment).serve()]);
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => instances[index % 2]?.register("s", one(0))),
-    );
-    expect(answers.map((answer) => answer?.json<Body>().version)).toEqual(Array.from({ length: 10 }, () => 1));
-    expect(answers.filter((answer) => answer?.statusCode === 201)).toHaveLength(1);
-    expect(answers.filter((answer) => answer?.statusCode === 200)).toHaveLength(9);
+    const register = await onTwo(deployment);
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => register(index, one(0))));
+    expect(answers.map((answer) => answer.json<Body>().version)).toEqual(Array.from({ length: 10 }, () => 1));
+    expect(answers.filter((answer) => answer.statusCode === 201)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.statusCode === 200)).toHaveLength(9);
   });
 
   it("different uploads are versions without gaps or repeats, on several instances", async () => {
     const deployment = new Deployment();
-    const instances = await Promise.all([new Instance(deployment).serve(), new Instance(deployment).serve()]);
+    const register = await onTwo(deployment);
     // A name is not on the wire: each fits to all others.
     const texts = Array.from({ length: 10 }, (_, index) => proto3(`message M { string f${index} = 1; }`));
-    const answers = await Promise.all(texts.map((text, index) => instances[index % 2]?.register("s", text)));
-    expect(answers.map((answer) => answer?.statusCode)).toEqual(texts.map(() => 201));
-    const versions = answers.map((answer) => answer?.json<Body>().version ?? 0);
+    const answers = await Promise.all(texts.map((text, index) => register(index, text)));
+    expect(answers.map((answer) => answer.statusCode)).toEqual(texts.map(() => 201));
+    const versions = answers.map((answer) => answer.json<Body>().version);
     expect(versions.toSorted((a, b) => a - b)).toEqual(texts.map((_, index) => index + 1));
     for (const [index, version] of versions.entries()) {
-      const { files } = (await instances[0]?.call("GET", `${url("s")}/${version}`))?.json<{ files: object }>() ?? {};
+      const stored = await deployment.plane.control.read(`descriptors/s/${version}`);
+      const { files } = JSON.parse(Buffer.from(stored?.value ?? []).toString()) as { files: object };
       expect(files).toEqual({ "a.proto": texts[index] });
     }
   });

@@ -1,4 +1,3 @@
-import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { afterAll } from "vitest";
 import { kinds } from "../../consumers/index.ts";
 import type { App } from "../../routes/index.ts";
@@ -34,6 +33,13 @@ import { MemoryPlane } from "../support/memory-plane.ts";
 /** One thread for a file's tests: starting it from the sources takes longer than most of them. */
 const judge = createDescriptorJudge(systemClock);
 afterAll(() => judge.close());
+
+/** What {@link Instance.call} can be told beside method and address. */
+interface Inject {
+  readonly payload?: object | string | Buffer;
+  readonly headers?: Record<string, string>;
+}
+type Answer = Awaited<ReturnType<App["inject"]>>;
 
 const backoff = { initialMs: 100, maxMs: 1_000 };
 
@@ -109,7 +115,7 @@ export class Instance {
       errors,
       tally,
       crossings: new Crossings(plane, tally, errors, clock),
-      timings: { commitEveryMs: 100, boundsEveryMs: 200 },
+      timings: { commitEveryMs: 100, boundsEveryMs: 200, sessionTimeoutMs: 30_000 },
     });
   }
 
@@ -121,17 +127,13 @@ export class Instance {
     return this;
   }
 
-  async call(
-    method: "GET" | "POST" | "PUT" | "DELETE",
-    url: string,
-    more: InjectOptions = {},
-  ): Promise<LightMyRequestResponse> {
+  async call(method: "GET" | "POST" | "PUT" | "DELETE", url: string, more: Inject = {}): Promise<Answer> {
     if (this.app === undefined) throw new Error("the instance does not serve");
     return this.app.inject({ method, url, ...more });
   }
 
   /** Registers one file as `a.proto`. */
-  async register(subject: string, text: string, message?: string): Promise<LightMyRequestResponse> {
+  async register(subject: string, text: string, message?: string): Promise<Answer> {
     const payload = { files: { "a.proto": text }, ...(message === undefined ? {} : { message }) };
     return this.call("POST", `/v1/descriptors/${subject}/versions`, { payload });
   }

@@ -13,9 +13,16 @@ function addresses(
       .replace("{partition}", "0")
       .replace("{owner}", "b")
       .replace("{namespace}", "articles")
+      .replace("{barrier}", "7")
+      .replace("{subject}", "ysearch.article")
+      .replace("{version}", "1")
       .replace("{id}", "17");
     const methods = Object.keys(operations).map((method) => method.toUpperCase());
-    return { url: path === "/v1/documents/{namespace}" ? `${url}?keyBase64=MTc` : url, methods };
+    const queries = new Map([
+      ["/v1/documents/{namespace}", "?keyBase64=MTc"],
+      ["/v1/sources/{source}/explain", "?partition=0&offset=1"],
+    ]);
+    return { url: url + (queries.get(path) ?? ""), methods };
   });
 }
 
@@ -35,7 +42,7 @@ const ALL_METHODS = METHODS.filter((method) => method !== "CONNECT");
 describe("every path with every method", () => {
   test("the contract has the paths that this file walks", async () => {
     const { app } = await testApp();
-    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(23);
+    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(33);
   });
 
   test("a method of the contract is answered, HEAD as GET, any other is 405 with Allow", async () => {
@@ -114,10 +121,14 @@ describe("every operation with every token", () => {
     },
   ] as const;
 
-  /** Changes of what is in force, and of where data lives, are for admins. */
-  const ADMINISTERED = /\/definition$|\/repair$/;
-  const kindOf = (method: string, url: string) =>
-    method === "GET" || method === "HEAD" ? "read" : ADMINISTERED.test(url) ? "administer" : "operate";
+  /** Changes of what is in force, of where data lives, and of what was registered, are for admins. */
+  const ADMINISTERED = /\/definition$|\/descriptor$|\/repair$|\/versions\/1$/;
+  /** Has a body, and changes nothing. */
+  const ASKED = /\/compatibility$/;
+  const kindOf = (method: string, url: string) => {
+    if (method === "GET" || method === "HEAD" || ASKED.test(url)) return "read";
+    return ADMINISTERED.test(url) ? "administer" : "operate";
+  };
 
   test.each(CALLERS)("$name may $may, anything else is $otherwise", async ({ headers, may, otherwise }) => {
     const { app } = await testApp({ access: withTokens() });
