@@ -42,8 +42,14 @@ const BarrierPartition = Closed({
   done: Type.Boolean(),
   blocked: Type.Optional(
     Closed(
-      { by: Words(["stop", "pause"]), why: Text("Code of the stop, reason of the pause.") },
-      { description: "It will not go on before somebody acts." },
+      {
+        by: Words(["stop", "pause", "hold"]),
+        why: Text("Code of the stop, reason of the pause, code and text of the hold."),
+      },
+      {
+        description:
+          "What keeps it. `stop` and `pause`: somebody has to act. `hold`: it goes on by itself when the cause is gone, or becomes a stop; also a log that contradicts what was applied, until it is known whether it is still the same.",
+      },
     ),
   ),
 });
@@ -53,7 +59,7 @@ export const Barrier = Closed({
   source: Text("Name of the source."),
   state: Words(
     BARRIER_STATES,
-    "`done`: everything below it is applied, or counted in `losses`. `blocked`: partitions that it waits for are stopped or paused. `given-up`: an operator opened another log before it was done.",
+    "`done`: everything below it is applied, or counted in `losses`. Never while a stop or a hold leaves open whether the log is the one that was applied. `blocked`: partitions that it waits for are stopped or paused. `given-up`: an operator opened another log before it was done.",
   ),
   at: Words(["now", "timestamp", "offsets"], "What it was fixed from."),
   timestamp: Type.Optional(Time),
@@ -67,12 +73,21 @@ export const Barrier = Closed({
   }),
   losses: Closed(
     {
-      deadLetters: Count("Records of the ranges that are in the dead-letter topic."),
-      gaps: Count("Entries of the gap ledger, other than dead letters, that overlap the ranges."),
-      gapOffsets: Count("Offsets of the ranges that those passed over."),
-      exact: Type.Boolean({ description: "False: the numbers are at most, since an entry reaches beyond its range." }),
+      deadLetters: Count("Records that are in the dead-letter topic."),
+      gaps: Count("Entries of the gap ledger, other than dead letters."),
+      gapOffsets: Count("Offsets below the barrier that those passed over."),
+      exact: Type.Boolean({
+        description: "False: an entry reaches beyond the barrier and is counted whole, or `complete` is false.",
+      }),
+      complete: Type.Boolean({
+        description:
+          "False: the gap ledger of a partition is longer than the 64 pages that are looked through, newest first, or older than the last topic epoch before the present one. There may be more.",
+      }),
     },
-    { description: "What of the ranges was passed over instead of applied." },
+    {
+      description:
+        "What was passed over instead of applied, of everything below `to`, also before the barrier was set. Without the records that the log had lost before the source began.",
+    },
   ),
 });
 

@@ -18,7 +18,7 @@ import type { ControlStore } from "../ports/kv-plane.ts";
 import { BarrierStore } from "./barrier-store.ts";
 import { fixOffsets } from "./fixing.ts";
 import { lossesOf } from "./losses.ts";
-import { type Progress, progressOf, readBinding } from "./progress.ts";
+import { boundsNow, heldAgainst, type Progress, progressOf, readBinding } from "./progress.ts";
 
 /** A barrier is forgotten after a day. */
 const LIFE_MS = 86_400_000;
@@ -57,7 +57,7 @@ export class BarrierService implements BarrierCommands {
     const binding = await readBinding(service);
     const log = binding === undefined ? 0 : logOf(binding);
     const targets = [...offsets].map(([partition, to]) => ({ partition, to })).toSorted(byPartition);
-    const progress = await progressOf(service, log, targets);
+    const progress = await judged(service, log, targets);
     refuseBlocked(
       targets.map(({ partition }) => partition),
       progress,
@@ -85,11 +85,13 @@ export class BarrierService implements BarrierCommands {
     const until = clock.monotonic() + (this.#waiting < WAITING_MAX ? wait.waitMs : 0);
     this.#waiting += 1;
     try {
-      let progress = await progressOf(service, record.log, record.targets);
+      let progress = await judged(service, record.log, record.targets);
       for (let looks = 1; stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal); looks += 1) {
         const delayMs = Math.min(LOOK_MS * looks, LATER_LOOK_MS, Math.max(until - clock.monotonic(), 1));
         await this.#pause(delayMs, wait.signal);
         progress = await goOn(service, record, progress);
+        // What was done at an earlier look has to be so still: its log may have been replaced while others were waited for.
+        if (stateOf(progress) === "done") progress = await judged(service, record.log, record.targets);
       }
       return await this.#view(service, record, progress);
     } finally {
@@ -116,7 +118,7 @@ export class BarrierService implements BarrierCommands {
 
   async #view(service: SourceService, record: BarrierRecord, progress: readonly Progress[]): Promise<BarrierView> {
     const { number, at, targets, log: _log, ...rest } = record;
-    const ranges = targets.map((target, index) => ({ ...target, topicEpochs: progress[index]?.topicEpochs ?? [] }));
+    const ranges = targets.map((target, index) => ({ ...target, ...epochsOf(progress[index]) }));
     return {
       ...rest,
       id: String(number),
@@ -131,16 +133,30 @@ export class BarrierService implements BarrierCommands {
   }
 }
 
-/** Looks again at what is not done: a copy never goes down, so what is done stays done. @throws KvFault */
+/** How far the targets are. Before it is said that all is done, the log itself is asked. @throws KvFault */
+async function judged(
+  service: SourceService,
+  log: number,
+  targets: readonly { readonly partition: number; readonly to: Offset }[],
+): Promise<readonly Progress[]> {
+  const progress = await progressOf(service, log, targets);
+  return progress.some(({ done }) => done) ? heldAgainst(await boundsNow(service), targets, progress) : progress;
+}
+
+/** Looks again at what is not done. @throws KvFault */
 async function goOn(
   service: SourceService,
   { log, targets }: BarrierRecord,
   progress: readonly Progress[],
 ): Promise<readonly Progress[]> {
   const open = targets.filter((_target, index) => progress[index]?.done !== true);
-  const looked = await progressOf(service, log, open);
+  const looked = await judged(service, log, open);
   const anew = new Map(open.map((target, index) => [target, looked[index]]));
   return targets.flatMap((target, index) => anew.get(target) ?? progress[index] ?? []);
+}
+
+function epochsOf(progress: Progress | undefined): Pick<Progress, "topicEpochs" | "allEpochs"> {
+  return { topicEpochs: progress?.topicEpochs ?? [], allEpochs: progress?.allEpochs ?? false };
 }
 
 function byPartition(one: { readonly partition: number }, other: { readonly partition: number }): number {
@@ -158,14 +174,21 @@ function partitionOf(
 function stateOf(progress: readonly Progress[]): BarrierState {
   if (progress.every(({ done }) => done)) return "done";
   if (progress.some(({ done, givenUp }) => givenUp && !done)) return "given-up";
-  return progress.some(({ blocked }) => blocked !== undefined) ? "blocked" : "waiting";
+  return progress.some(needsSomebody) ? "blocked" : "waiting";
+}
+
+/** A hold ends by itself, or becomes a stop. */
+function needsSomebody({ blocked }: Progress): boolean {
+  return blocked !== undefined && blocked.by !== "hold";
 }
 
 /** Nobody should wait for what waits for a person. @throws StreamsError BARRIER_BLOCKED */
 function refuseBlocked(partitions: readonly number[], progress: readonly Progress[]): void {
   const blocked = partitions.flatMap((partition, index) => {
     const block = progress[index]?.blocked;
-    return block === undefined ? [] : [{ partition, text: `${partition}: ${block.by} ${block.why}` }];
+    return block === undefined || block.by === "hold"
+      ? []
+      : [{ partition, text: `${partition}: ${block.by} ${block.why}` }];
   });
   if (blocked.length === 0) return;
   const named = blocked.map(({ partition }) => partition).join(", ");

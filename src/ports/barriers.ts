@@ -11,10 +11,10 @@ export const BARRIER_STATES = ["waiting", "blocked", "done", "given-up"] as cons
 /** One of {@link BARRIER_STATES}. */
 export type BarrierState = (typeof BARRIER_STATES)[number];
 
-/** What keeps a partition from being applied until somebody acts. */
+/** What keeps a partition from being applied: a stop or a pause until somebody acts, a hold until its cause is gone. */
 export interface BarrierBlock {
-  readonly by: "stop" | "pause";
-  /** Code of the stop, reason of the pause. */
+  readonly by: "stop" | "pause" | "hold";
+  /** Code of the stop, reason of the pause, cause of the hold. */
   readonly why: string;
 }
 
@@ -30,14 +30,16 @@ export interface BarrierPartition {
   readonly blocked?: BarrierBlock;
 }
 
-/** What of a barrier's ranges was passed over instead of applied. */
+/** What was passed over instead of applied, of everything below a barrier: also long before it was set. */
 export interface BarrierLosses {
   readonly deadLetters: number;
   /** Ranges that were lost or skipped, and the offsets in them that are below the barrier. */
   readonly gaps: number;
   readonly gapOffsets: number;
-  /** False: an entry of the gap ledger reaches beyond a range, so that the numbers are at most. */
+  /** False: an entry of the gap ledger reaches beyond the barrier, so that the numbers are at most; or not {@link complete}. */
   readonly exact: boolean;
+  /** False: the gap ledger is longer than was looked through, the newest part alone is counted, and there may be more. */
+  readonly complete: boolean;
 }
 
 /** A barrier as it stands. */

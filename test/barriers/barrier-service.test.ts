@@ -143,6 +143,17 @@ describe("a barrier", () => {
     expect((await get(id)).losses).toMatchObject({ deadLetters: 3, exact: false });
   });
 
+  it("counts what was passed over before it was set, too: a producer asks about a record of his own", async () => {
+    const world = await running(1);
+    const { create } = barriersOf(world);
+    produce(world, 0, "1", "bad", "3");
+    world.source.poll();
+    await world.clock.advance(4_000);
+    const losses = { deadLetters: 1, gaps: 0, gapOffsets: 0, exact: true, complete: true };
+    expect(await create()).toMatchObject({ state: "done", partitions: [{ from: 3, to: 3 }], losses });
+    expect((await create({ at: "offsets", offsets: new Map([[0, 1]]) })).losses).toEqual({ ...losses, deadLetters: 0 });
+  });
+
   it("stops waiting when its time is up, when the caller is gone, and when the service drains", async () => {
     const world = await running(1);
     const { create, get, fleet } = barriersOf(world);

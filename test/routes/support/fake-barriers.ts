@@ -20,7 +20,7 @@ export class FakeBarriers implements BarrierCommands {
       { partition: 0, from: 2, to: 9, applied: 9, done: true },
       { partition: 1, from: 0, to: 4, applied: 1, done: false, blocked: { by: "stop", why: "POISON" } },
     ],
-    losses: { deadLetters: 2, gaps: 1, gapOffsets: 3, exact: false },
+    losses: { deadLetters: 2, gaps: 1, gapOffsets: 3, exact: false, complete: true },
   };
 
   create(source: string, at: BarrierAt, actor: string): Promise<BarrierView> {
