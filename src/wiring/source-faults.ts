@@ -8,7 +8,7 @@ import { compileVerdict } from "../fleet/verdicts.ts";
 
 /**
  * What keeps configured sources from running with this build, found without a store or a broker: a kind that it does not
- * have, a subject, message or mapping that does not fit. One line each.
+ * have, a message or mapping that does not fit a descriptor of the build. One line each.
  */
 export async function sourceFaults(sources: readonly SourceSeed[]): Promise<readonly string[]> {
   const faults = await Promise.all(sources.map(faultOf));
@@ -17,10 +17,8 @@ export async function sourceFaults(sources: readonly SourceSeed[]): Promise<read
 
 async function faultOf(seed: SourceSeed): Promise<string | undefined> {
   const builtin = BUILTIN_DESCRIPTORS.find(({ subject }) => subject === seed.descriptor?.subject);
-  if (seed.descriptor !== undefined && builtin === undefined) {
-    const known = BUILTIN_DESCRIPTORS.map(({ subject }) => subject).join(", ");
-    return `source ${seed.name}: DESCRIPTOR_UNKNOWN: subject ${seed.descriptor.subject} is none of ${known}`;
-  }
+  // Only the store knows what was registered: the source is looked at when it is first defined.
+  if (seed.descriptor !== undefined && builtin === undefined) return undefined;
   const { descriptor, mapping, ...rest } = seed;
   const definition: SourceDefinition = {
     ...rest,
