@@ -92,9 +92,10 @@ export class Runner {
   /** Does one thing. Returns whether the life is over. */
   *#act(dice: number): Process<boolean> {
     if (dice < 4) this.#abandon();
-    else if (dice < 6) {
-      yield* this.#drain();
-      return true;
+    else if (dice < 7) {
+      yield* this.#giveBack();
+      // Drained; or paused, and here it goes on.
+      return dice < 6;
     } else if (dice < 26) this.#evict();
     else if (dice >= 32 && this.#inFlight.length < 2 && this.#position < this.#world.log.length) yield* this.#batch();
     else this.#resend();
@@ -131,16 +132,18 @@ export class Runner {
     this.#begin(this.#watermark);
   }
 
-  *#drain(): Process {
+  *#giveBack(): Process {
     const world = this.#world;
-    const { naming } = world.rules;
-    yield* change(world, (ledger) => {
-      const holder = naming || ledger.holder === undefined ? ledger.holder : { name: this.#name, floor: 0 };
+    const { naming, floor } = world.rules;
+    const left = yield* change(world, (ledger) => {
+      const found = ledger.holder ?? { name: this.#name, floor: 0 };
+      const holder = { name: naming ? found.name : this.#name, floor: floor ? found.floor : 0 };
       const back = giveBack({ ...ledger, holder }, this.#name, this.#sent);
       if (back.rows === ledger.rows) return ledger;
       world.seen.givenBack += 1;
       return { ...back, holder: ledger.holder };
     });
+    this.#ledger = left ?? this.#ledger;
   }
 
   /** Fetch, reserve, decode, restore, skip, fold, write. */

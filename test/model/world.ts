@@ -12,8 +12,10 @@ export interface Rules {
   readonly pinning: boolean;
   /** A runner decodes only what it has reserved. */
   readonly reservation: boolean;
-  /** What is given back is only one's own, and never below the floor. */
+  /** Only the runner that is named gives back. */
   readonly naming: boolean;
+  /** Nothing is given back below what the named runner found. */
+  readonly floor: boolean;
   /** A recount takes only rows whose end the copy has reached. */
   readonly recountWaits: boolean;
   /** A lost owner merges both others. */
@@ -27,6 +29,7 @@ export const ALL_RULES: Rules = {
   pinning: true,
   reservation: true,
   naming: true,
+  floor: true,
   recountWaits: true,
   twoPeers: true,
   dropOnAbandon: true,

@@ -116,8 +116,10 @@ export function reserve(ledger: CountingLedger, reservation: Reservation): Count
 }
 
 /**
- * On stop, pause or drain: lowers the reservation to `sent`, one past the last offset that the runner has sent a write for,
- * and never below its floor. Nothing happens where another name stands.
+ * On stop, pause or drain: lowers the reservation to `sent`, one past the last offset that the runner has ever sent a write
+ * for, abandoned batches included, and never below its floor. Nothing happens where another name stands.
+ *
+ * The runner decodes nothing from before it reads the ledger for this until it has reserved again, on what was stored.
  */
 export function giveBack(ledger: CountingLedger, name: string, sent: Offset): CountingLedger {
   const { holder } = ledger;

@@ -89,6 +89,17 @@ describe("what a reader sums", () => {
     ).toEqual([all[0], all[3]]);
   });
 
+  it("is right when a key has moved to a new partition: nothing moves between slots", () => {
+    const at = (partition: number, count: bigint) => ({
+      startMs: 0,
+      counters: [count],
+      visitors: undefined,
+      owner: { source: "s", partition, log: 0, row: 1 },
+    });
+    const rows = [1, 4].map((partition) => ({ partition, log: 0, row: 1 }));
+    expect(trafficBy("slot", listedSlots([at(1, 7n), at(4, 2n)], rows))[0]?.count).toBe(9n);
+  });
+
   it("reaches as far as the copies say, and says where that is not known", () => {
     expect(
       asOf(
