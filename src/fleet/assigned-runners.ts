@@ -39,6 +39,8 @@ export class AssignedRunners {
   #partitions: ReadonlySet<number> = new Set();
   #failure: string | undefined;
   #refusal: Refusal | undefined;
+  /** Why the source was not started at an earlier attempt. */
+  #waited: string | undefined;
   #started = false;
 
   constructor(host: RunnersHost) {
@@ -134,13 +136,20 @@ export class AssignedRunners {
       if (!current()) return;
       // A source that runs is not given up when its topic's retention is lowered: that alone would lose records.
       this.#refusal = this.#started ? undefined : refusal;
+      this.#waited = this.#refusal?.code ?? this.#waited;
       if (this.#refusal !== undefined) return this.#takeLater(assignment, attempt, take);
       this.#started = true;
       const context = this.#context(assignment.epoch, binding);
       this.#taken = { context, stop };
       const runners = assignment.partitions.map((partition) => new PartitionRunner(context, partition));
       this.#runners = new Map(runners.map((runner) => [runner.partition, runner]));
+      const waited = this.#failure ?? this.#waited;
       this.#failure = undefined;
+      this.#waited = undefined;
+      if (waited !== undefined) {
+        const text = "the source's partitions are taken, which could not be before";
+        parts.errors.over({ code: "SOURCE_TAKEN", text, fields: { before: waited, attempts: attempt } });
+      }
       for (const runner of runners) this.#begin(runner, stop);
     } catch (error) {
       this.#failure = this.#host.note(error);

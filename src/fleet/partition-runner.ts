@@ -3,6 +3,7 @@ import type { Offset } from "../core/offset.ts";
 import { step } from "../core/partition/machine.ts";
 import type { knownBounds } from "../core/partition/range.ts";
 import {
+  type Cause,
   INITIAL_STATE,
   type PartitionEffect,
   type PartitionEvent,
@@ -33,6 +34,7 @@ export class PartitionRunner implements EffectHost {
   readonly #queue: PartitionEvent[] = [];
   #state: PartitionState;
   #since: number;
+  #unpausedAt = 0;
 
   constructor(context: RunnerContext, partition: number) {
     this.#context = context;
@@ -50,6 +52,11 @@ export class PartitionRunner implements EffectHost {
   /** When the present phase began; a stop of an earlier life, when that began. */
   get since(): number {
     return this.#since;
+  }
+
+  /** When a pause of the partition or of its source ended last; 0 while none has. */
+  get unpausedAt(): number {
+    return this.#unpausedAt;
   }
 
   stoppedSince(since: number): void {
@@ -90,6 +97,7 @@ export class PartitionRunner implements EffectHost {
   /** An operator paused the partition or its source, or that ended. */
   pause(paused: boolean): void {
     if (paused === this.#state.paused) return;
+    if (!paused) this.#unpausedAt = this.#context.clock.now();
     this.dispatch({ event: "pause", paused });
     this.#context.logger.info(
       { ...this.#ids(), paused },
@@ -203,6 +211,7 @@ export class PartitionRunner implements EffectHost {
   }
 
   #changed(before: PartitionState, event: PartitionEvent): void {
+    const heldMs = this.#context.clock.now() - this.#since;
     this.#since = this.#context.clock.now();
     const { phase } = this.#state;
     const { partition } = this;
@@ -213,6 +222,10 @@ export class PartitionRunner implements EffectHost {
       errors.note({ code, text: detail, partition, fields, level: "error", eachPartition: true });
     } else if (phase.phase === "holding") errors.note({ ...phase.cause, partition, fields });
     else logger.debug({ partition, ...fields }, "partition changed");
+    const held = causeOfHold(before);
+    if (held === undefined || (phase.phase !== "running" && phase.phase !== "verifying")) return;
+    const over = { ...fields, held: held.cause.code, heldMs, attempts: held.attempts };
+    errors.over({ code: "HOLD_OVER", text: "a partition goes on that was held", partition, fields: over });
   }
 
   forget(seqs: readonly number[]): void {
@@ -225,4 +238,10 @@ export class PartitionRunner implements EffectHost {
   #ids() {
     return { partition: this.partition, epoch: this.#context.epoch };
   }
+}
+
+/** Why the partition waited, a start that could not gather its facts included. */
+function causeOfHold({ phase }: PartitionState): { readonly cause: Cause; readonly attempts: number } | undefined {
+  if (phase.phase !== "holding" && phase.phase !== "starting") return undefined;
+  return phase.cause === undefined ? undefined : { cause: phase.cause, attempts: phase.attempts };
 }

@@ -81,6 +81,14 @@ export class RecentErrors {
     );
   }
 
+  /** What was noted is over, or part of it: an information for the log, at the same pace, and no entry. */
+  over({ code, text, partition, fields }: Omit<Failure, "last" | "level" | "eachPartition">): void {
+    const repeated = this.#repeats.note(`over ${code}`, this.#clock.monotonic());
+    if (repeated === undefined) return;
+    const where = partition === undefined ? {} : { partition };
+    this.#logger.info({ ...fields, code, ...where, ...(repeated === 0 ? {} : { repeated }) }, text);
+  }
+
   /** Newest first. */
   list(): readonly RecentError[] {
     return [...this.#kept.values()]

@@ -7,8 +7,9 @@ import type { InForce } from "../definitions/definition-store.ts";
 import { LagWatch } from "../lag/lag-watch.ts";
 import { AssignedRunners, type RunnersHost } from "./assigned-runners.ts";
 import { type BoundsReadings, BoundsWatch } from "./bounds-watch.ts";
-import { brokerCode, consequenceOf } from "./cause.ts";
+import { consequenceOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
+import { type ConsumerStanding, ConsumerWatch } from "./consumer-watch.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import type { SourceSurvey, StoredStop } from "./source-survey.ts";
@@ -26,7 +27,11 @@ export interface SourceParts extends Omit<RunnerContext, "epoch" | "binding" | "
   readonly inForce: InForce;
   /** What the store says of the source's partitions; read once before the service is made. */
   readonly survey: SourceSurvey;
-  readonly timings: { readonly commitEveryMs: number; readonly boundsEveryMs: number };
+  readonly timings: {
+    readonly commitEveryMs: number;
+    readonly boundsEveryMs: number;
+    readonly sessionTimeoutMs: number;
+  };
 }
 
 /** How many records a drain left uncommitted, by partition. */
@@ -46,15 +51,15 @@ export class SourceService implements SourceEvents {
   /** What lag is computed from, beside the bounds. */
   readonly lagWatch: LagWatch;
   readonly #assigned: AssignedRunners;
-  #consumer: SourceState = { state: "idle", rebuilds: 0 };
-  #consumerSince: number;
+  readonly #consumer: ConsumerWatch;
   #phase: "running" | "draining" = "running";
 
   constructor(parts: SourceParts) {
     this.#parts = parts;
     this.#committer = new Committer(parts.source, parts.plane, parts.errors, parts.clock);
     this.#timers = new Timers(parts.clock);
-    this.#consumerSince = parts.clock.now();
+    const { clock, errors, timings, inForce } = parts;
+    this.#consumer = new ConsumerWatch({ clock, errors, group: inForce.definition.group, ...timings });
     this.#bounds = new BoundsWatch(parts.source, parts.clock);
     this.lagWatch = new LagWatch(this);
     this.#assigned = new AssignedRunners(this.#runnersHost());
@@ -72,8 +77,8 @@ export class SourceService implements SourceEvents {
     return this.#assigned.runners;
   }
 
-  get consumer(): SourceState & { readonly since: number } {
-    return { ...this.#consumer, since: this.#consumerSince };
+  get consumer(): ConsumerStanding {
+    return this.#consumer.standing;
   }
 
   /** Every partition that is known of, whoever reads it and whether or not the broker answers. Ascending. */
@@ -203,11 +208,7 @@ export class SourceService implements SourceEvents {
   }
 
   state(state: SourceState): void {
-    if (state.state !== this.#consumer.state) this.#consumerSince = this.parts.clock.now();
-    this.#consumer = state;
-    if (state.cause === undefined) return;
-    const fields = { consumer: state.state, rebuilds: state.rebuilds };
-    this.parts.errors.note({ code: brokerCode(state.cause), text: state.text ?? state.cause, fields });
+    this.#consumer.state(state);
   }
 
   /**

@@ -24,11 +24,13 @@ export function partitionView(
   return withPause(unpausedView(source, runner, nowMs, stored), pause);
 }
 
+/** States in which nothing is wrong: a pause is what there is to say. */
+const IDLE: ReadonlySet<PartitionStateName> = new Set(["running", "verifying", "starting"]);
+
 /** An operator's pause beside what the system does: a partition that waits or is stopped says so, paused or not. */
 function withPause(view: PartitionView, pause: PauseInForce | undefined): PartitionView {
   if (pause === undefined) return view;
-  const idle = view.observed === "running" || view.observed === "verifying" || view.observed === "starting";
-  return { ...view, desired: "paused", pause, ...(idle ? pausedPart(pause) : {}) };
+  return { ...view, desired: "paused", pause, ...(IDLE.has(view.observed) ? pausedPart(pause) : {}) };
 }
 
 function pausedPart({ reason, since, by }: PauseInForce) {
@@ -59,12 +61,14 @@ function runnerView(source: string, runner: PartitionRunner, nowMs: number): Par
   const stop = state.phase.phase === "stopped" ? stopView(state.phase.stop, since) : undefined;
   const [oldest] = inFlight;
   const reason = stop?.text ?? hold?.text;
+  const shown = observed(state);
   return {
     source,
     partition: runner.partition,
     desired: "running",
-    observed: observed(state),
-    since,
+    observed: shown,
+    // What a pause hid since then is news since then.
+    since: IDLE.has(shown) ? Math.max(since, runner.unpausedAt) : since,
     topicEpoch: runner.topicEpoch,
     inFlight: {
       batches: inFlight.length,

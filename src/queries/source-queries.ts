@@ -8,13 +8,13 @@ import type { SourceService } from "../fleet/source-service.ts";
 import type { Clock } from "../ports/clock.ts";
 import {
   type DefinitionView,
-  type PartitionStateName,
   type PartitionView,
   type SourceQueries,
   type SourceView,
 } from "../ports/control-plane.ts";
 import { KvFault } from "../ports/kv-plane.ts";
 import { partitionView, unassignedView } from "./partition-view.ts";
+import { sourceStanding } from "./source-standing.ts";
 import { committedElsewhere, whyUnassigned } from "./unassigned.ts";
 
 /** What operators read of the sources, and the one thing that they change here: the definition. */
@@ -94,10 +94,9 @@ export class SourceReader implements SourceQueries {
   #view(service: SourceService): SourceView {
     const { definition, revision } = service.parts.inForce;
     const partitions = this.partitions(service.name);
-    const counts = countStates(partitions);
-    const { state, rebuilds, cause, text, since } = service.consumer;
+    const { state, rebuilds, cause, text } = service.consumer;
     const pause = service.pauseOf();
-    const [observed, reason] = observedOf(service, counts, partitions);
+    const { counts, observed, since, reason } = sourceStanding(service, partitions, pause);
     return {
       name: definition.name,
       kind: definition.kind,
@@ -106,7 +105,7 @@ export class SourceReader implements SourceQueries {
       namespace: definition.namespace,
       desired: pause === undefined ? "running" : "paused",
       observed,
-      since: Math.max(since, ...partitions.map((partition) => partition.since)),
+      since,
       ...(reason === undefined ? {} : { reason }),
       ...(pause === undefined ? {} : { pause }),
       revision,
@@ -126,17 +125,6 @@ export class SourceReader implements SourceQueries {
   }
 }
 
-const NO_PARTITIONS: Readonly<Record<PartitionStateName, number>> = {
-  unassigned: 0,
-  starting: 0,
-  verifying: 0,
-  running: 0,
-  holding: 0,
-  paused: 0,
-  stopped: 0,
-  draining: 0,
-};
-
 async function stored(change: Promise<InForce>): Promise<InForce> {
   try {
     return await change;
@@ -144,43 +132,4 @@ async function stored(change: Promise<InForce>): Promise<InForce> {
     if (error instanceof KvFault) throw new StreamsError("KV_UNAVAILABLE", error.message, {}, { cause: error });
     throw error;
   }
-}
-
-function countStates(partitions: readonly PartitionView[]): Record<PartitionStateName, number> {
-  const counts = { ...NO_PARTITIONS };
-  for (const partition of partitions) counts[partition.observed] += 1;
-  return counts;
-}
-
-function stopsText(count: number, { partition, stop }: PartitionView): string {
-  const more = count > 1 ? ` (and ${count - 1} more stopped)` : "";
-  return `partition ${partition}: ${stop?.code ?? ""}${more}`;
-}
-
-/** The worst that can be said of the source as a whole, and which partition or consumer says it. */
-function observedOf(
-  service: SourceService,
-  counts: Record<PartitionStateName, number>,
-  partitions: readonly PartitionView[],
-): readonly [SourceView["observed"], string | undefined] {
-  const { consumer } = service;
-  const first = (state: PartitionStateName) => partitions.find((partition) => partition.observed === state);
-  const total = partitions.length;
-  if (service.draining) return ["draining", undefined];
-  const stopped = first("stopped");
-  const stops = stopped === undefined ? undefined : stopsText(counts.stopped, stopped);
-  if (consumer.state === "backing-off") {
-    const text = consumer.text ?? consumer.cause ?? "the consumer ended";
-    return ["backing-off", stops === undefined ? text : `${text}; ${stops}`];
-  }
-  const { refusal } = service;
-  if (refusal !== undefined) {
-    const text = `${refusal.code}: ${refusal.text}`;
-    return ["holding", stops === undefined ? text : `${text}; ${stops}`];
-  }
-  if (stops !== undefined) return [counts.stopped === total ? "stopped" : "degraded", stops];
-  if (counts.holding > 0) return ["holding", first("holding")?.reason];
-  if (total > 0 && counts.paused === total) return ["paused", first("paused")?.reason];
-  const flowing = counts.running + counts.verifying;
-  return flowing > 0 && counts.starting === 0 ? ["running", undefined] : ["starting", undefined];
 }

@@ -8,10 +8,10 @@ export function whyUnassigned(service: SourceService, partition: number): string
   if (service.refusal !== undefined) return `${service.refusal.code}: ${service.refusal.text}`;
   switch (consumer.state) {
     case "backing-off":
-      return `the consumer could not reach the group and tries again: ${consumer.text ?? consumer.cause ?? "unknown"}`;
+      return `the consumer is not in the group and tries again: ${consumer.text ?? consumer.cause ?? "unknown"}`;
     case "idle":
     case "joining":
-      return "the consumer is joining the group";
+      return `the consumer is joining the group${because(consumer.text)}`;
     case "joined":
       return service.assignedHere.has(partition)
         ? `the partition was assigned to this process and cannot be taken yet${because(service.takeFailure)}`

@@ -183,7 +183,11 @@ async function openSource(
     errors,
     tally,
     crossings: new Crossings(plane, tally, errors, systemClock),
-    timings: { commitEveryMs: limits.commitEveryMs, boundsEveryMs: limits.boundsEveryMs },
+    timings: {
+      commitEveryMs: limits.commitEveryMs,
+      boundsEveryMs: limits.boundsEveryMs,
+      sessionTimeoutMs: limits.sessionTimeoutMs,
+    },
   });
 }
 

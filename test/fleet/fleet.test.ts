@@ -53,7 +53,7 @@ function build() {
       errors,
       tally,
       crossings: new Crossings(plane, tally, errors, clock),
-      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
+      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000, sessionTimeoutMs: 30_000 },
     });
     return Promise.resolve(service);
   };

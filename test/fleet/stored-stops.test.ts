@@ -122,7 +122,7 @@ describe("a partition that is not run says why, and under which topic epoch", ()
     world.service.revoked(1);
     expect(read(world).partition.reason).toMatch(/another member/);
     world.service.state({ state: "backing-off", cause: "broker-unreachable", text: "connection refused", rebuilds: 1 });
-    expect(read(world).partition.reason).toMatch(/could not reach the group.*connection refused/);
+    expect(read(world).partition.reason).toMatch(/not in the group.*connection refused/);
     world.service.assigned({ epoch: 7, partitions: [0] });
     world.source.away = true;
     world.service.state({ state: "joined", rebuilds: 1 });

@@ -130,7 +130,7 @@ export class FleetWorld {
       errors,
       tally,
       crossings: new Crossings(this.plane, tally, errors, this.clock),
-      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000 },
+      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000, sessionTimeoutMs: 30_000 },
     });
     this.#service.start();
     await this.clock.advance(0);
