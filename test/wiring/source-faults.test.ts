@@ -21,9 +21,9 @@ describe("what keeps a configured source from running", () => {
       [/^source a: CONFIG_INVALID: this build does not run kind traffic/],
     ],
     [
-      "a subject that nobody registered",
+      "a subject that only the store can know",
       "  - { name: a, kind: documents, topic: a, descriptor: { subject: x.y } }",
-      [/DESCRIPTOR_UNKNOWN/],
+      [],
     ],
     ["a mapping to no field", "  - { name: a, kind: documents, topic: a, mapping: { id: 999 } }", [/MAPPING_INVALID/]],
     [
