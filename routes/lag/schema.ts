@@ -5,6 +5,10 @@ import { NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
 import { MeasuredNumber, PartitionNumber, Text, Time } from "../schema/values.ts";
 
+const MeasuredAt = Type.Optional(
+  Type.String({ ...Time, description: "When the log was last measured; absent before the first time." }),
+);
+
 export const PartitionLag = Closed({
   source: Text("Name of the source."),
   partition: PartitionNumber,
@@ -13,14 +17,14 @@ export const PartitionLag = Closed({
   timeToLossSeconds: MeasuredNumber,
   basis: Words(
     LAG_BASES,
-    "What `records` was counted from: what this instance has applied, what the group has committed, or, before the first commit, where reading begins.",
+    "What `records` was counted from: what this instance has applied, what the group has committed, or, before the first commit, where reading begins. `none`: there is nothing to count from, or what there is contradicts the log.",
   ),
-  measuredAt: Time,
+  measuredAt: MeasuredAt,
 });
 
 const UnknownLag = Closed(
-  { source: Text("Name of the source."), cause: Text("Why, as a stable word."), measuredAt: Time },
-  { description: "A source of which not even the partitions are known; `measuredAt` is the last attempt." },
+  { source: Text("Name of the source."), cause: Text("Why, as a stable word."), measuredAt: MeasuredAt },
+  { description: "A source of which not even the partitions are known." },
 );
 
 export const Lag = Closed(

@@ -14,8 +14,13 @@ export function lagBody(lag: LagView): Static<typeof Lag> {
       seconds: measured(seconds),
       timeToLossSeconds: measured(timeToLossSeconds),
       basis,
-      measuredAt: timeText(measuredAt),
+      ...measuredTime(measuredAt),
     })),
-    unknown: lag.unknown.map(({ source, cause, measuredAt }) => ({ source, cause, measuredAt: timeText(measuredAt) })),
+    unknown: lag.unknown.map(({ source, cause, measuredAt }) => ({ source, cause, ...measuredTime(measuredAt) })),
   };
+}
+
+/** What was never measured has no time: 0 would be written as 1970. */
+function measuredTime(measuredAt: number): { readonly measuredAt?: string } {
+  return measuredAt > 0 ? { measuredAt: timeText(measuredAt) } : {};
 }

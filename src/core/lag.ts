@@ -46,7 +46,8 @@ export interface Lag {
 
 /** Lag of one partition. Never negative: an end below what was applied is another log, so the number is unknown. */
 export function lagOf({ standing, end, oldest, nowMs, doubt }: LagInputs): Lag {
-  const basis = doubt === undefined ? (standing?.basis ?? "none") : "none";
+  const lost = end.known && standing !== undefined && end.offset < standing.at;
+  const basis = doubt === undefined && !lost ? (standing?.basis ?? "none") : "none";
   const unknown = (cause: string): Lag => ({
     records: { known: false, cause },
     seconds: { known: false, cause },
@@ -55,7 +56,7 @@ export function lagOf({ standing, end, oldest, nowMs, doubt }: LagInputs): Lag {
   if (doubt !== undefined) return unknown(doubt);
   if (!end.known) return unknown(end.cause);
   if (standing === undefined) return unknown("never-committed");
-  if (end.offset < standing.at) return unknown("end-below-position");
+  if (lost) return unknown("end-below-position");
   const records = oldest.oldest === "nothing" && oldest.upTo >= end.offset ? 0 : end.offset - standing.at;
   return { records: { known: true, value: records }, seconds: secondsOf(records, oldest, nowMs), basis };
 }

@@ -1,7 +1,7 @@
 import { lagOf, type Oldest } from "../core/lag.ts";
-import { mayCommit, type Stop } from "../core/partition/stop.ts";
 import { timeToLossOf } from "../core/time-to-loss.ts";
 import type { Fleet } from "../fleet/fleet.ts";
+import { leavesLogOpen } from "../fleet/log-doubt.ts";
 import type { SourceService } from "../fleet/source-service.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LagQueries, LagView, PartitionLag } from "../ports/control-plane.ts";
@@ -30,10 +30,10 @@ export class LagService implements LagQueries {
     return {
       measuredAt: this.#clock.now(),
       partitions: services.flatMap((service) => this.#ofService(service)),
-      unknown: unknown.map(({ name, readings: { failure, measuredAt } }) => ({
-        source: name,
-        cause: failure ?? "no-partitions",
-        measuredAt,
+      unknown: unknown.map((service) => ({
+        source: service.name,
+        cause: failureOf(service) ?? "no-partitions",
+        measuredAt: service.readings.measuredAt,
       })),
     };
   }
@@ -43,7 +43,7 @@ export class LagService implements LagQueries {
     return service.partitions.map((partition) => ({
       source: service.name,
       partition,
-      ...this.#measure(service, partition, readings.answers.get(partition), readings.failure),
+      ...this.#measure(service, partition, readings.answers.get(partition), failureOf(service)),
       measuredAt: readings.measuredAt,
     }));
   }
@@ -57,7 +57,7 @@ export class LagService implements LagQueries {
         ? { oldest: "unknown", cause: "never-committed" }
         : lagWatch.oldestOf(partition, standing.at);
     const end = endOf(answer, failure, runners.get(partition)?.state.end);
-    const lag = lagOf({ standing, end, oldest, nowMs, doubt: doubtOf(service.stopOf(partition)?.stop) });
+    const lag = lagOf({ standing, end, oldest, nowMs, doubt: doubtOf(service, partition) });
     const timeToLossSeconds = timeToLossOf({
       lag,
       at: standing?.at,
@@ -71,10 +71,26 @@ export class LagService implements LagQueries {
   }
 }
 
-/** A stop that puts the committed offset in doubt leaves nothing to count from. */
-function doubtOf(stop: Stop | undefined): string | undefined {
-  if (stop === undefined || mayCommit(stop)) return undefined;
-  return `stopped-${stop.code.toLowerCase().replaceAll("_", "-")}`;
+/** Before the first reading the consumer may know already why there will be none. */
+function failureOf({ readings, consumer }: SourceService): string | undefined {
+  return readings.failure === "not-measured" ? (consumer.cause ?? readings.failure) : readings.failure;
+}
+
+/** A stop, a hold or an end that leaves open whether the log is the one that was applied leaves nothing to count from. */
+function doubtOf(service: SourceService, partition: number): string | undefined {
+  const stop = service.stopOf(partition)?.stop;
+  if (stop !== undefined) {
+    return leavesLogOpen(stop) ? `stopped-${stop.code.toLowerCase().replaceAll("_", "-")}` : undefined;
+  }
+  const state = service.runners.get(partition)?.state;
+  if (state === undefined) return service.lagWatch.hasLost(partition) ? "end-below-position" : undefined;
+  const { phase, end } = state;
+  // The start is put off, again and again, for one reason alone: the log ends below what was applied.
+  if (phase.phase === "starting" && phase.disputes > 0) return "end-below-position";
+  if (phase.phase !== "holding" || phase.on.hold !== "bounds") return undefined;
+  return end !== undefined && end < Math.max(state.watermark ?? 0, state.position ?? 0)
+    ? "end-below-position"
+    : "log-disputed";
 }
 
 /** A fetch may have seen a later end than the last reading; the later one is the truer. */

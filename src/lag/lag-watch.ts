@@ -25,6 +25,9 @@ export class LagWatch {
   /** The group's committed offsets at the end of the last round, and of the one before it. */
   #committed: ReadonlyMap<number, Offset> = new Map();
   #committedBefore: ReadonlyMap<number, Offset> = new Map();
+  /** In the same way how far the copies were of the partitions that are not run here. */
+  #copied: ReadonlyMap<number, Offset> = new Map();
+  #copiedBefore: ReadonlyMap<number, Offset> = new Map();
   #retention: RetentionFacts | { readonly unknown: string } = { unknown: "not-measured" };
   #retentionAt: number | undefined;
   #round: Promise<void> | undefined;
@@ -67,6 +70,16 @@ export class LagWatch {
     const before = this.#committedBefore.get(partition);
     const at = committed > end && before !== undefined && before <= end ? end : committed;
     return { at, basis: "committed" };
+  }
+
+  /**
+   * Whether the log ends below what was applied of a partition that is not run here: the copy was read before the end was,
+   * and Kafka deletes committed offsets with their topic, so these alone would speak of a log that is read from its start.
+   */
+  hasLost(partition: number): boolean {
+    const { readings } = this.#service;
+    const answer = readings.failure === undefined ? readings.answers.get(partition) : undefined;
+    return answer?.known === true && answer.end < (this.#copiedBefore.get(partition) ?? 0);
   }
 
   /** The oldest unprocessed record of a partition that stands at `at`: in flight, or as it was read there. */
@@ -112,6 +125,13 @@ export class LagWatch {
       partitions.flatMap((partition) => {
         const committed = this.#service.committedOf(partition);
         return committed === undefined ? [] : [[partition, committed] as const];
+      }),
+    );
+    this.#copiedBefore = this.#copied;
+    this.#copied = new Map(
+      partitions.flatMap((partition) => {
+        const copy = this.#service.parts.survey.copyOf(partition);
+        return copy === undefined ? [] : [[partition, copy.watermark] as const];
       }),
     );
   }

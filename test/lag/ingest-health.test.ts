@@ -54,6 +54,24 @@ describe("whether ingestion is within a caller's limits", () => {
     expect(reasons({ maxLagSeconds: 1_000_000 })).toEqual(unknown("broker-unreachable"));
   });
 
+  it("a log that contradicts what was applied is not within limits", async () => {
+    const world = new FleetWorld(1);
+    for (let value = 0; value < 20; value += 1) world.log.append(0, "a", `${value}`);
+    await world.start();
+    await world.clock.advance(4_000);
+    await world.crash();
+    world.disputesMax = 1_000;
+    world.log.recreate();
+    world.log.append(0, "a", "x");
+    await world.start();
+    await world.clock.advance(4_000);
+    const { healthy, sources } = judgeOf(world).ingest({ maxStopped: 0 });
+    expect([healthy, sources[0]?.reasons]).toEqual([
+      false,
+      [{ reason: "lag-unknown", cause: "end-below-position", partitions: [0] }],
+    ]);
+  });
+
   it("a source that is refused is not within limits, however short its log", async () => {
     const world = new FleetWorld(1);
     world.log.retention = { retentionMs: 5, retentionBytes: undefined, compacted: false };

@@ -211,3 +211,56 @@ describe("I14: lag of what another instance reads", () => {
     expect(lagOf(world)[0]?.records).toEqual({ known: false, cause: "end-below-position" });
   });
 });
+
+describe("I14: lag of a log that contradicts what was applied", () => {
+  /** 20 records are applied; then the process dies, and the topic is another one with fewer records. */
+  async function replaced(): Promise<FleetWorld> {
+    const world = new FleetWorld(1);
+    for (let value = 0; value < 20; value += 1) world.log.append(0, "a", `${value}`);
+    await started(world);
+    await world.crash();
+    world.log.recreate();
+    for (const value of ["x", "y", "z"]) world.log.append(0, "a", value);
+    return world;
+  }
+  const lost = { known: false, cause: "end-below-position" };
+
+  it("is unknown while the owner waits whether the end comes back, and not counted from where reading once began", async () => {
+    const world = await replaced();
+    world.disputesMax = 1_000;
+    await started(world);
+    expect(world.runner().state.phase).toMatchObject({ phase: "starting" });
+    expect(lagOf(world)[0]).toMatchObject({ records: lost, seconds: lost, basis: "none" });
+    world.log.recreate();
+    expect(lagOf(world)[0]).toMatchObject({ records: lost, basis: "none" });
+  });
+
+  it("is unknown where another instance has the partition: by the copy, since the commit is gone with the topic", async () => {
+    const world = await replaced();
+    await world.start();
+    world.service.revoked(1);
+    await world.clock.advance(8_000);
+    expect(lagOf(world)[0]).toMatchObject({ records: lost, basis: "none" });
+  });
+
+  it("is unknown after the end fell below the position of a running partition", async () => {
+    const world = new FleetWorld(1);
+    for (let value = 0; value < 20; value += 1) world.log.append(0, "a", `${value}`);
+    await started(world);
+    Object.assign(world.log.log(0), { records: [], end: 3 });
+    await world.clock.advance(2_000);
+    expect(world.runner().state.phase.phase).toBe("holding");
+    expect(lagOf(world)[0]).toMatchObject({ records: lost, basis: "none" });
+  });
+});
+
+it("before the first reading the consumer's own cause is given", async () => {
+  const world = new FleetWorld(1);
+  world.log.partitions.length = 0;
+  await world.start();
+  const fleet = { services: () => [world.service], service: () => world.service };
+  const unknown = () => new LagService(fleet, world.clock).all().unknown;
+  expect(unknown()).toMatchObject([{ cause: "not-measured", measuredAt: 0 }]);
+  world.service.state({ state: "backing-off", cause: "topic-missing", text: "no such topic", rebuilds: 1 });
+  expect(unknown()).toMatchObject([{ cause: "topic-missing" }]);
+});
