@@ -45,12 +45,14 @@ export const Source = Closed({
   partitions: PartitionCounts,
   totals: Closed(
     {
-      delivered: Count("Records delivered, those read again included."),
+      delivered: Count(
+        "Records judged and kept: written, folded or dead-lettered. One that is read and applied again, after a rebalance or from a start before it, counts again; one that is read only to recognise the log, or thrown away at a stop, does not.",
+      ),
       written: Count("Cells written at W."),
       deadLettered: Count("Records whose dead letter was confirmed."),
       folded: Count("Writes that a newer one of the same key in the same batch made needless."),
     },
-    { description: "What this process has done since it began." },
+    { description: "What this process has done for the source since it began, over all assignments and definitions." },
   ),
   deadLetters: CountsByCode,
   crossings: Closed(
@@ -65,7 +67,9 @@ export const Source = Closed({
       {
         at: Time,
         firstAt: Time,
-        count: Count("How often it happened since `firstAt`."),
+        count: Count(
+          "How many attempts met it since `firstAt`. Joins, readings and commits count each: more than the consumer's `rebuilds`.",
+        ),
         code: Text("Stable code."),
         text: Text("For people."),
       },
@@ -138,12 +142,15 @@ export const Partition = Closed({
   hold: Type.Optional(Hold),
   counts: Closed(
     {
-      delivered: Count("Records delivered."),
-      written: Count("Records written."),
-      deadLettered: Count("Records dead-lettered."),
-      folded: Count("Records folded into a later one of the same batch."),
+      delivered: Count("Records judged and kept; see the source's `totals`."),
+      written: Count("Cells written at W."),
+      deadLettered: Count("Records whose dead letter was confirmed."),
+      folded: Count("Writes that a newer one of the same key in the same batch made needless."),
     },
-    { description: "Since this process took the partition." },
+    {
+      description:
+        "Since this process took the partition last: they begin anew with each assignment, each resumption and each new revision. A source's `totals` do not.",
+    },
   ),
 });
 

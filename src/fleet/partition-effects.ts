@@ -194,6 +194,8 @@ export class PartitionEffects {
       // Both before the acknowledgement: what is passed over is in the ledger of gaps (I12).
       const results = await Promise.allSettled([work.settle(folded), this.#letters.enter(folded.letters)]);
       for (const result of results) if (result.status === "rejected") throw result.reason;
+      // Not what was dropped meanwhile behind a stop, nor what was read only to recognise the log: it is read again.
+      if (this.#host.work.get(seq) === work) this.#host.count("delivered", folded.records);
       this.#host.count("written", folded.writes.length);
       this.#host.count("folded", folded.superseded);
       this.#confirmed(folded.letters);

@@ -127,7 +127,6 @@ export class PartitionRunner implements EffectHost {
       },
     });
     if (!this.#state.inFlight.some((entry) => entry.seq === nextSeq)) this.forget([nextSeq]);
-    else this.count("delivered", batch.count);
   }
 
   fault(fault: FetchFault): void {

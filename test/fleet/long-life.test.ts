@@ -28,6 +28,31 @@ describe("a process that lives long", () => {
   });
 });
 
+describe("what counts as delivered", () => {
+  it("is what was judged and kept: not the record that a start reads only to recognise the log", async () => {
+    const world = new FleetWorld(1);
+    for (const key of ["a", "b", "c"]) world.log.append(0, key, "1");
+    await world.start();
+    await world.clock.advance(3_000);
+    expect(world.runner().counts).toMatchObject({ delivered: 3, written: 3 });
+    await world.crash();
+    world.log.append(0, "d", "1");
+    await world.start();
+    await world.clock.advance(3_000);
+    expect(world.stored("d")?.text).toBe("1");
+    expect(world.service.totals).toMatchObject({ delivered: 1, written: 1 });
+  });
+
+  it("nor what was fetched behind the record at which a partition stops", async () => {
+    const world = new FleetWorld(1);
+    for (const value of ["1", "bad", "1", "1", "1", "1"]) world.log.append(0, value + world.log.log(0).end, value);
+    await world.start({ onPoison: "stop" });
+    await world.clock.advance(3_000);
+    expect(world.stopCode()).toBe("POISON");
+    expect(world.service.totals).toEqual({ delivered: 1, written: 1, deadLettered: 0, folded: 0 });
+  });
+});
+
 describe("a dead letter", () => {
   it("leaves its code, partition and offset behind, nothing of what it held, and one line a minute", async () => {
     const lines: string[] = [];
