@@ -91,9 +91,10 @@ export const Explained = Closed({
   topicEpoch: Origin.topicEpoch,
   verdict: Words(
     RECORD_VERDICTS,
-    "`not-produced`: the log ends before it. `no-record`: a control record, a compacted hole, or a record of an aborted transaction. `gone`: below the log's start. `not-read`: see `reason`. `applied`: the store holds it. `already-applied`: so, and it is to be read once more, which changes nothing. `superseded`: the store holds something newer. `dead-lettered`: it can never be applied. `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it.",
+    "`not-produced`: the log ends before it. `no-record`: a control record, a compacted hole, or a record of an aborted transaction. `gone`: below the log's start. `not-read`: see `reason`. `applied`: the store holds it. `already-applied`: so, and it is to be read once more, which changes nothing. `superseded`: the store holds something newer. `dead-lettered`: it can never be applied. `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it. Where a stop or a hold leaves open whether the log is the one that was applied, and its last applied record is not found in it, its records are `not-read`.",
   ),
   reason: Type.Optional(Words(NOT_READ_REASONS, "Why it is not read.")),
+  cause: Type.Optional(Text("Code of the stop, or of what the partition holds on.")),
   bounds: Type.Optional(Closed({ logStart: OffsetText, end: OffsetText })),
   applied: OffsetText,
   record: Type.Optional(Record),

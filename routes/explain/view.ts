@@ -14,14 +14,15 @@ type RecordBody = NonNullable<Body["record"]>;
 
 /** Writes what became of a record. `content`: with what the record holds, or without. */
 export function explainedBody(view: ExplainView, content: boolean): Body {
-  const { source, partition, offset, topicEpoch, verdict, reason, bounds, applied, record, supersededBy, gaps } = view;
+  const { source, partition, offset, topicEpoch, verdict, bounds, applied, record, supersededBy, gaps } = view;
   return defined({
     source,
     partition,
     offset: offsetText(offset) ?? "0",
     topicEpoch,
     verdict,
-    reason,
+    reason: view.reason,
+    cause: view.cause,
     bounds:
       bounds === undefined
         ? undefined

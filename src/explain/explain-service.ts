@@ -5,6 +5,7 @@ import type { Offset } from "../core/offset.ts";
 import { versionOf } from "../core/version.ts";
 import { StreamsError } from "../errors.ts";
 import type { Fleet } from "../fleet/fleet.ts";
+import { type LogDoubt, logDoubtOf } from "../fleet/log-doubt.ts";
 import type { SourceService } from "../fleet/source-service.ts";
 import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
@@ -15,9 +16,10 @@ import type { KvPlane, OwnerAnswer } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { LogBounds } from "../ports/record-source.ts";
 import { type FoundRecord, KeySearcher, unreadable } from "./key-search.ts";
+import { LogCheck } from "./log-check.ts";
 import { judgeRecord } from "./record-judge.ts";
 import { type Surroundings, surroundingsOf } from "./surroundings.ts";
-import { cellOrigin, tell } from "./verdict.ts";
+import { cellOrigin, tell, type Told } from "./verdict.ts";
 
 /** Explanations under way at once: each may look at a good part of a log. */
 const AT_ONCE_MAX = 4;
@@ -50,7 +52,7 @@ export class ExplainService implements ExplainQueries {
     return this.#inTurn(async () => {
       const service = this.#parts.fleet.service(source);
       const bounds = await this.#boundsOf(service, partition);
-      return this.#explainAt(service, partition, offset, bounds, this.#verdicts(service));
+      return this.#explainAt(service, partition, offset, bounds, this.#question(service));
     });
   }
 
@@ -60,12 +62,12 @@ export class ExplainService implements ExplainQueries {
       const service = this.#parts.fleet.service(source);
       const bounds = await knownBounds(service);
       const { found, ended, looked } = await new KeySearcher(service.parts.source, clock, key).search(bounds, last);
-      const verdicts = this.#verdicts(service);
+      const question = this.#question(service);
       const records: ExplainView[] = [];
       for (const { batch, index } of found) {
-        records.push(await this.#explain(service, batch, index, bounds.get(batch.partition), verdicts));
+        records.push(await this.#explain(service, batch, index, bounds.get(batch.partition), question));
       }
-      const held = await this.#held(service, key, found, bounds, verdicts);
+      const held = await this.#held(service, key, found, bounds, question);
       const newest = [...records, ...held].toSorted((one, other) => versionOf(other) - versionOf(one)).slice(0, last);
       return { source, records: newest, ended, looked, asOf: clock.now() };
     });
@@ -77,7 +79,7 @@ export class ExplainService implements ExplainQueries {
     key: Uint8Array,
     found: readonly FoundRecord[],
     bounds: ReadonlyMap<number, LogBounds>,
-    verdicts: Verdicts,
+    question: Question,
   ): Promise<readonly ExplainView[]> {
     const id = documentId(key);
     if (id === undefined) return [];
@@ -91,7 +93,7 @@ export class ExplainService implements ExplainQueries {
     const known = found.some(({ batch, index }) => batch.partition === partition && batch.offsetAt(index) === offset);
     const present = topicEpoch === (await surroundingsOf(service, partition, offset)).topicEpoch;
     if (known || !present || log === undefined || offset < log.logStart || offset >= log.end) return [];
-    return [await this.#explainAt(service, partition, offset, log, verdicts)];
+    return [await this.#explainAt(service, partition, offset, log, question)];
   }
 
   async #explainAt(
@@ -99,7 +101,7 @@ export class ExplainService implements ExplainQueries {
     partition: number,
     offset: Offset,
     bounds: LogBounds,
-    verdicts: Verdicts,
+    question: Question,
   ): Promise<ExplainView> {
     if (offset >= bounds.end) return this.#without(service, partition, offset, bounds, "not-produced");
     if (offset < bounds.logStart) return this.#without(service, partition, offset, bounds, "gone");
@@ -109,7 +111,7 @@ export class ExplainService implements ExplainQueries {
     if (read.read === "fault") throw unreadable(partition, offset, read.code);
     const found = read.batch.count > 0 && read.batch.offsetAt(0) === offset;
     if (!found) return this.#without(service, partition, offset, bounds, "no-record");
-    return this.#explain(service, read.batch, 0, bounds, verdicts);
+    return this.#explain(service, read.batch, 0, bounds, question);
   }
 
   async #explain(
@@ -117,23 +119,24 @@ export class ExplainService implements ExplainQueries {
     batch: RecordBatch,
     index: number,
     bounds: LogBounds | undefined,
-    verdicts: Verdicts,
+    question: Question,
   ): Promise<ExplainView> {
     const { partition } = batch;
     const offset = batch.offsetAt(index);
     const surroundings = await surroundingsOf(service, partition, offset);
     const { topicEpoch, applied, readsAt } = surroundings;
-    const { record, cell, fault, address } = await judgeRecord(batch, index, surroundings, verdicts);
+    const { record, cell, fault, address } = await judgeRecord(batch, index, surroundings, question.verdicts);
     const gaps = await this.#gapsAt(service, surroundings, offset);
     // After the copy: what that vouches for is stored by now.
     const answers = address === undefined ? [] : await this.#parts.plane.inspect(address);
     const at = { partition, topicEpoch, offset, applied };
-    const told = tell({ ...at, cell, fault, readsAt, stored: newestOf(answers), gaps: gaps.map(({ gap }) => gap) });
+    const fate = { ...at, cell, fault, readsAt, stored: newestOf(answers), gaps: gaps.map(({ gap }) => gap) };
+    const { doubt, ...told } = await heldAgainst(question.log, surroundings, tell(fate));
     if (told.verdict === "missing") this.#refuseUnlessAnswered(answers);
     return {
       ...this.#base(service, surroundings, offset, bounds, gaps),
       verdict: told.verdict,
-      ...(told.verdict === "not-read" ? { reason: reasonOf(service, surroundings, offset) } : {}),
+      ...(told.verdict === "not-read" ? notReadOf(service, surroundings, offset, doubt) : {}),
       record,
       ...(told.by === undefined ? {} : { supersededBy: told.by }),
       owners: answers.map(ownerHolds),
@@ -183,9 +186,8 @@ export class ExplainService implements ExplainQueries {
     throw new StreamsError("KV_UNAVAILABLE", `${answered} owners answered, ${this.#parts.readOwners} are needed`);
   }
 
-  /** Of the asker's own: what is decoded here must not be counted as read. */
-  #verdicts({ name }: SourceService): Verdicts {
-    return new Verdicts(name, this.#parts.verdicts);
+  #question(service: SourceService): Question {
+    return { verdicts: new Verdicts(service.name, this.#parts.verdicts), log: new LogCheck(service) };
   }
 
   async #boundsOf(service: SourceService, partition: number): Promise<LogBounds> {
@@ -208,6 +210,27 @@ export class ExplainService implements ExplainQueries {
   }
 }
 
+/** What is known for one question. */
+interface Question {
+  /** Of the asker's own: what is decoded here must not be counted as read. */
+  readonly verdicts: Verdicts;
+  readonly log: LogCheck;
+}
+
+/**
+ * What copies, cells and gaps tell of an offset is true of the log that was read. Where it may be another one, its records
+ * were not; but a cell that is byte for byte what this record becomes is stored, whoever brought it.
+ */
+async function heldAgainst(
+  log: LogCheck,
+  surroundings: Surroundings,
+  told: Told,
+): Promise<Told & { readonly doubt: LogDoubt | undefined }> {
+  const itself = told.verdict === "applied" || told.verdict === "already-applied";
+  const doubt = itself || told.verdict === "not-read" ? undefined : await log.doubtOf(surroundings);
+  return doubt === undefined ? { ...told, doubt } : { verdict: "not-read", by: undefined, doubt };
+}
+
 /** A partition without a leader cannot be looked through; the answer says where it looked. */
 async function knownBounds(service: SourceService): Promise<ReadonlyMap<number, LogBounds>> {
   const answers = await service.parts.source.bounds();
@@ -223,13 +246,19 @@ function ownerHolds({ owner, answer, cell }: OwnerAnswer): OwnerHolds {
   return { owner, answer, ...(cell === undefined ? {} : { cell: cellOrigin(cell) }) };
 }
 
-function reasonOf(
+function notReadOf(
   service: SourceService,
-  { partition, ledger }: Surroundings,
+  { partition, ledger, present }: Surroundings,
   offset: Offset,
-): NonNullable<ExplainView["reason"]> {
+  doubt: LogDoubt | undefined,
+): Pick<ExplainView, "reason" | "cause"> {
+  const known = doubt ?? (present ? logDoubtOf(service, partition) : undefined);
+  if (known !== undefined) return { reason: known.by === "stop" ? "stopped" : "holding", cause: known.code };
   const [first] = ledger.rows;
-  if (first !== undefined && rowAt(ledger, offset) === undefined) return "before-start";
-  if (service.stopOf(partition) !== undefined) return "stopped";
-  return service.pauseOf(partition) === undefined ? "not-reached" : "paused";
+  if (first !== undefined && rowAt(ledger, offset) === undefined) return { reason: "before-start" };
+  const stop = service.stopOf(partition)?.stop;
+  if (stop !== undefined) return { reason: "stopped", cause: stop.code };
+  if (service.pauseOf(partition) !== undefined) return { reason: "paused" };
+  const phase = service.runners.get(partition)?.state.phase;
+  return phase?.phase === "holding" ? { reason: "holding", cause: phase.cause.code } : { reason: "not-reached" };
 }

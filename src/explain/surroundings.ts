@@ -1,6 +1,7 @@
 import { BindingRecord, LedgerRecord, recordNames } from "../control/records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
+import { type Copy, decodeCopy } from "../core/partition/copy.ts";
 import { EMPTY_LEDGER, type Ledger } from "../core/ledger/ledger.ts";
 import type { Offset } from "../core/offset.ts";
 import { type Binding, logOf, topicEpochOf } from "../core/topic/binding.ts";
@@ -13,6 +14,10 @@ export interface Surroundings {
   readonly ledger: Ledger;
   /** Everything below it that was read is applied: the copy, or what this process acknowledged since. */
   readonly applied: Offset;
+  /** The stored copy. */
+  readonly copy: Copy | undefined;
+  /** Whether the log around the offset is the one that is read now. */
+  readonly present: boolean;
   /** Where the partition reads on, if this process runs it. */
   readonly readsAt: Offset | undefined;
 }
@@ -24,14 +29,16 @@ export async function surroundingsOf(service: SourceService, partition: number, 
   const { log, topicEpoch, present } = placeOf(binding, partition, offset);
   const ledger = await readRecord(control, recordNames.ledger(service.name, partition, log), LedgerRecord);
   const key = copyKey(service.name, topicEpoch, partition);
-  const [copy] = await service.parts.plane.restore([{ space: "copy", key }]);
-  const copied = copy === undefined ? 0 : copy.order - 1;
+  const [cell] = await service.parts.plane.restore([{ space: "copy", key }]);
+  const copy = cell === undefined ? undefined : decodeCopy(cell.bytes);
   const state = present ? service.runners.get(partition)?.state : undefined;
   return {
     partition,
     topicEpoch,
     ledger: ledger?.value ?? EMPTY_LEDGER,
-    applied: Math.max(copied, state?.watermark ?? 0),
+    applied: Math.max(copy?.watermark ?? 0, state?.watermark ?? 0),
+    copy,
+    present,
     readsAt: state?.position,
   };
 }

@@ -10,6 +10,8 @@ import type { InputType, InputValue } from "./decoder.ts";
  * - `applied`: the store holds it; `already-applied`: so, and its partition is to read it once more, which changes nothing.
  * - `superseded`: the store holds something newer; `dead-lettered`: it can never be applied.
  * - `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it.
+ * - Where a stop or a hold leaves open whether the log is the one that was applied, and its last applied record is not
+ *   recognised in it, none of that is told of its records: they are `not-read`.
  */
 export const RECORD_VERDICTS = [
   "not-produced",
@@ -26,8 +28,8 @@ export const RECORD_VERDICTS = [
 /** One of {@link RECORD_VERDICTS}. */
 export type RecordVerdict = (typeof RECORD_VERDICTS)[number];
 
-/** Why a record is not read: its source began behind it, its partition is stopped or paused, or has not got there. */
-export const NOT_READ_REASONS = ["before-start", "stopped", "paused", "not-reached"] as const;
+/** Why a record is not read: its source began behind it, its partition is stopped, paused or held, or has not got there. */
+export const NOT_READ_REASONS = ["before-start", "stopped", "holding", "paused", "not-reached"] as const;
 
 /** Where a stored cell came from. */
 export interface CellOrigin {
@@ -85,6 +87,8 @@ export interface ExplainView {
   readonly topicEpoch: number;
   readonly verdict: RecordVerdict;
   readonly reason?: (typeof NOT_READ_REASONS)[number];
+  /** Code of the stop or the hold. */
+  readonly cause?: string;
   /** What the log held when it was asked for. */
   readonly bounds?: { readonly logStart: Offset; readonly end: Offset };
   /** How far the partition is applied. */

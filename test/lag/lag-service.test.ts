@@ -212,17 +212,18 @@ describe("I14: lag of what another instance reads", () => {
   });
 });
 
+/** 20 records are applied; then the process dies, and the topic is another one with fewer records. */
+async function replaced(): Promise<FleetWorld> {
+  const world = new FleetWorld(1);
+  for (let value = 0; value < 20; value += 1) world.log.append(0, "a", `${value}`);
+  await started(world);
+  await world.crash();
+  world.log.recreate();
+  for (const value of ["x", "y", "z"]) world.log.append(0, "a", value);
+  return world;
+}
+
 describe("I14: lag of a log that contradicts what was applied", () => {
-  /** 20 records are applied; then the process dies, and the topic is another one with fewer records. */
-  async function replaced(): Promise<FleetWorld> {
-    const world = new FleetWorld(1);
-    for (let value = 0; value < 20; value += 1) world.log.append(0, "a", `${value}`);
-    await started(world);
-    await world.crash();
-    world.log.recreate();
-    for (const value of ["x", "y", "z"]) world.log.append(0, "a", value);
-    return world;
-  }
   const lost = { known: false, cause: "end-below-position" };
 
   it("is unknown while the owner waits whether the end comes back, and not counted from where reading once began", async () => {
