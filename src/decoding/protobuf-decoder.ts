@@ -1,6 +1,6 @@
 import { isFault } from "../core/fault.ts";
 import type { RecordFault } from "../core/fault.ts";
-import type { DecodedRecord, DecoderSpec, RecordDecoder, UnknownFieldCounts } from "../ports/decoder.ts";
+import type { DecodedRecord, DecoderSpec, RecordDecoder, UnknownFieldCounts, ProtoFiles } from "../ports/decoder.ts";
 import { jsonBodyReader, originalBodyReader } from "./body-reader.ts";
 import type { BodyReader } from "./body-reader.ts";
 import { skipConfluentProtobuf } from "./framing.ts";
@@ -40,11 +40,19 @@ export function framedMessage(
   return { path: schema.indexPath(fullName), has: (path) => schema.hasIndexPath(fullName, path) };
 }
 
+/** The descriptor that was compiled last: a change is tried before it is put in force, which compiles it twice in a row. */
+let last: { readonly files: ProtoFiles; readonly schema: Schema } | undefined;
+
+function schemaOf(files: ProtoFiles): Schema {
+  if (last?.files !== files) last = { files, schema: buildSchema(files) };
+  return last.schema;
+}
+
 /** The message that a spec names, in its compiled schema. @throws StreamsError `DESCRIPTOR_INVALID`. */
 export function messageOf(spec: DecoderSpec): { schema: Schema; message: MessageSchema; version: number } {
   if (spec.descriptor === undefined) throw descriptorInvalid("the format protobuf needs a descriptor");
   const { descriptor, message: name } = spec.descriptor;
-  const schema = buildSchema(descriptor.files);
+  const schema = schemaOf(descriptor.files);
   const message = schema.message(name);
   if (message === undefined) throw descriptorInvalid(`there is no message "${name}" in the files`);
   return { schema, message, version: descriptor.version };

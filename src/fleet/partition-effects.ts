@@ -132,7 +132,9 @@ export class PartitionEffects {
 
   /** @throws StreamsError when one does not compile with this build; KvFault */
   async #loadRevisions({ ledger, start: { committed, copy, startRecord } }: PartitionFacts): Promise<void> {
-    const known = [committed, copy?.watermark, startRecord?.from].filter((offset) => offset !== undefined);
+    // A start record that is settled decides nothing: with it every revision since the first start would be compiled.
+    const start = startRecord?.settled === true ? undefined : startRecord?.from;
+    const known = [committed, copy?.watermark, start].filter((offset) => offset !== undefined);
     const lowest = known.length === 0 ? 0 : Math.min(...known);
     const needed = ledger.rows.filter((row) => row.until === null || row.until > lowest).map((row) => row.revision);
     const { verdicts, inForce } = this.#context;

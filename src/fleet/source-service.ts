@@ -180,7 +180,7 @@ export class SourceService implements SourceEvents {
    * ledger. Only for a definition that differs in how records are decoded. Never rejects.
    */
   async adopt(inForce: InForce): Promise<void> {
-    this.#parts = { ...this.#parts, inForce };
+    this.#parts = { ...this.#parts, inForce, verdicts: this.#parts.verdicts.successor() };
     await this.#assigned.remake();
   }
 

@@ -23,6 +23,9 @@ export interface VerdictDependencies {
   readonly descriptor: (subject: string, version: number) => Promise<Descriptor>;
 }
 
+/** Revisions that are taken along when another is put in force without a restart. */
+const CARRIED = 8;
+
 /**
  * The revisions of one source, each compiled once. A revision is immutable, so what is loaded here never goes stale; the
  * number of rows in a partition's ledger bounds how many there are.
@@ -46,6 +49,16 @@ export class Verdicts {
       invariant(record !== undefined, "REVISION_UNKNOWN", `${name} is named by a ledger but not stored`);
       this.#loaded.set(revision, await compileVerdict(record.value.definition, revision, this.#dependencies));
     }
+  }
+
+  /**
+   * The same with the newest revisions only: a source that changes often keeps no more in memory than one that restarts. Whoever
+   * uses it loads what it needs.
+   */
+  successor(): Verdicts {
+    const next = new Verdicts(this.#source, this.#dependencies);
+    for (const verdict of this.loaded().slice(-CARRIED)) next.#loaded.set(verdict.revision, verdict);
+    return next;
   }
 
   /** @throws InvariantViolation when the revision has not been loaded */

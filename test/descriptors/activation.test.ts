@@ -38,7 +38,7 @@ async function put(instance: Instance, payload: object, ifMatch?: string) {
 }
 
 async function feed(instance: Instance, id: string): Promise<void> {
-  instance.deployment.log.append(0, id, record(id, "1"));
+  instance.deployment.log.append(0, id, record(id.slice(0, 1), "1"));
   await instance.run();
 }
 
@@ -81,6 +81,18 @@ describe("activating a version", () => {
       { revision: 2, descriptorVersion: 2, fields: [] },
       { revision: 3, descriptorVersion: 1, fields: [{ path: "9", count: 1 }] },
     ]);
+  });
+
+  it("keeps no more in memory the more often it is done", async () => {
+    const { deployment, first } = await running();
+    for (let change = 0; change < 16; change += 1) {
+      await put(first, { version: 2 - (change % 2) });
+      await feed(first, `d${change}`);
+    }
+    expect(first.fleet.inForce("articles").revision).toBe(17);
+    const { verdicts } = first.fleet.service("articles").parts;
+    expect(verdicts.loaded().map(({ revision }) => revision)).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17]);
+    expect(await bodyOf(deployment, "d15")).toEqual({ id: "d", foo: "1" });
   });
 
   it("reaches the other instances without a restart", async () => {
