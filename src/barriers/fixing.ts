@@ -1,3 +1,4 @@
+import { acknowledgedEnd } from "../core/lag.ts";
 import type { Offset } from "../core/offset.ts";
 import { StreamsError } from "../errors.ts";
 import type { SourceService } from "../fleet/source-service.ts";
@@ -5,8 +6,9 @@ import type { BarrierAt } from "../ports/barriers.ts";
 import type { BoundsAnswer } from "../ports/record-source.ts";
 
 /**
- * The offsets that a barrier stands for, by partition. `now`: the end of each log, as a reader of committed records sees
- * it. A time: the first record at or after it. Partitions that appear later do not matter to it.
+ * The offsets that a barrier stands for, by partition. `now`: the end of everything that producers were told is in the log,
+ * what an open transaction holds back included. A time: the first record at or after it; where that may be held back, the
+ * end as well. Partitions that appear later do not matter to it.
  * @throws StreamsError BARRIER_IN_FUTURE, PARTITION_UNKNOWN, BROKER_UNAVAILABLE; SourceFault
  */
 export async function fixOffsets(
@@ -35,8 +37,9 @@ export async function fixOffsets(
 function offsetOf(partition: number, answer: BoundsAnswer, found: ReadonlyMap<number, Offset> | undefined): Offset {
   if (!answer.known)
     throw new StreamsError("BROKER_UNAVAILABLE", `the end of partition ${partition} is unknown: ${answer.cause}`);
-  if (found === undefined) return answer.end;
+  const end = acknowledgedEnd(answer);
+  if (found === undefined) return end;
   const offset = found.get(partition);
   if (offset === undefined) throw new StreamsError("BROKER_UNAVAILABLE", `partition ${partition} was not searched`);
-  return Math.min(offset, answer.end);
+  return offset < answer.end ? offset : end;
 }

@@ -69,3 +69,14 @@ function secondsOf(records: number, oldest: Oldest, nowMs: number): Measured {
   if (oldest.timestampMs < 0) return { known: false, cause: "no-timestamp" };
   return { known: true, value: Math.max(nowMs - oldest.timestampMs, 0) / 1_000 };
 }
+
+/** Where everything ends that producers were told is in the log, what an open transaction holds back included. */
+export function acknowledgedEnd({ end, highWatermark }: LogEnd): Offset {
+  return Math.max(end, highWatermark ?? end);
+}
+
+/** Ends of a log: for readers of committed records, and for producers where that is further on. */
+interface LogEnd {
+  readonly end: Offset;
+  readonly highWatermark?: Offset;
+}

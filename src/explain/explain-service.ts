@@ -1,6 +1,7 @@
 import { compareOrdered, type OrderedBytes } from "../core/cell.ts";
 import { documentId, documentKey } from "../core/keys.ts";
 import { rowAt } from "../core/ledger/ledger.ts";
+import { acknowledgedEnd } from "../core/lag.ts";
 import type { Offset } from "../core/offset.ts";
 import { versionOf } from "../core/version.ts";
 import { StreamsError } from "../errors.ts";
@@ -103,6 +104,10 @@ export class ExplainService implements ExplainQueries {
     bounds: LogBounds,
     question: Question,
   ): Promise<ExplainView> {
+    if (offset >= bounds.end && offset < acknowledgedEnd(bounds)) {
+      const view = await this.#without(service, partition, offset, bounds, "not-read");
+      return { ...view, reason: "open-transaction" };
+    }
     if (offset >= bounds.end) return this.#without(service, partition, offset, bounds, "not-produced");
     if (offset < bounds.logStart) return this.#without(service, partition, offset, bounds, "gone");
     const read = await service.parts.source.read(partition, offset, RECORD_BYTES);
@@ -148,7 +153,7 @@ export class ExplainService implements ExplainQueries {
     partition: number,
     offset: Offset,
     bounds: LogBounds,
-    verdict: "not-produced" | "no-record" | "gone",
+    verdict: "not-produced" | "no-record" | "gone" | "not-read",
   ): Promise<ExplainView> {
     const surroundings = await surroundingsOf(service, partition, offset);
     const gaps = await this.#gapsAt(service, surroundings, offset);

@@ -1,4 +1,4 @@
-import { lagOf, type Oldest } from "../core/lag.ts";
+import { lagOf, type Oldest, acknowledgedEnd } from "../core/lag.ts";
 import { timeToLossOf } from "../core/time-to-loss.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import { leavesLogOpen } from "../fleet/log-doubt.ts";
@@ -52,9 +52,10 @@ export class LagService implements LagQueries {
     const { lagWatch, runners } = service;
     const nowMs = this.#clock.now();
     const standing = lagWatch.standingOf(partition);
-    const oldest: Oldest =
-      standing === undefined
-        ? { oldest: "unknown", cause: "never-committed" }
+    const oldest = isHeldBack(answer, standing?.at)
+      ? HELD_BACK
+      : standing === undefined
+        ? NEVER_COMMITTED
         : lagWatch.oldestOf(partition, standing.at);
     const end = endOf(answer, failure, runners.get(partition)?.state.end);
     const lag = lagOf({ standing, end, oldest, nowMs, doubt: doubtOf(service, partition) });
@@ -69,6 +70,14 @@ export class LagService implements LagQueries {
     });
     return { ...lag, timeToLossSeconds };
   }
+}
+
+const NEVER_COMMITTED: Oldest = { oldest: "unknown", cause: "never-committed" };
+/** What comes next cannot be read before a transaction ends. */
+const HELD_BACK: Oldest = { oldest: "unknown", cause: "open-transaction" };
+
+function isHeldBack(answer: BoundsAnswer | undefined, at: number | undefined): boolean {
+  return answer?.known === true && at !== undefined && at >= answer.end && at < acknowledgedEnd(answer);
 }
 
 /** Before the first reading the consumer may know already why there will be none. */
@@ -98,5 +107,5 @@ function endOf(answer: BoundsAnswer | undefined, failure: string | undefined, fe
   if (failure !== undefined) return { known: false, cause: failure } as const;
   if (answer === undefined) return { known: false, cause: "not-measured" } as const;
   if (!answer.known) return { known: false, cause: answer.cause } as const;
-  return { known: true, offset: Math.max(answer.end, fetchedEnd ?? 0) } as const;
+  return { known: true, offset: Math.max(acknowledgedEnd(answer), fetchedEnd ?? 0) } as const;
 }

@@ -28,8 +28,18 @@ export const RECORD_VERDICTS = [
 /** One of {@link RECORD_VERDICTS}. */
 export type RecordVerdict = (typeof RECORD_VERDICTS)[number];
 
-/** Why a record is not read: its source began behind it, its partition is stopped, paused or held, or has not got there. */
-export const NOT_READ_REASONS = ["before-start", "stopped", "holding", "paused", "not-reached"] as const;
+/**
+ * Why a record is not read: its source began behind it, its partition is stopped, paused or held, or has not got there; or a
+ * transaction before it is open, so that nobody can read it yet.
+ */
+export const NOT_READ_REASONS = [
+  "before-start",
+  "stopped",
+  "holding",
+  "paused",
+  "not-reached",
+  "open-transaction",
+] as const;
 
 /** Where a stored cell came from. */
 export interface CellOrigin {

@@ -6,6 +6,11 @@ export interface LogBounds {
   readonly logStart: Offset;
   /** Last stable offset: the end for a read_committed reader. */
   readonly end: Offset;
+  /**
+   * End of everything that was acknowledged to producers: behind `end` while a transaction is open, since nothing after its
+   * first record can be read before it ends. Absent: the same as `end`.
+   */
+  readonly highWatermark?: Offset;
 }
 
 /** The bounds of one partition, or why they are unknown (no leader, broker away, topic gone). */

@@ -126,6 +126,44 @@ describe("what an operator asks at night, against a real broker", () => {
     expect(gone).toMatchObject({ code: "PARTITION_UNKNOWN" });
   });
 
+  it("what an open transaction holds back waits, by lag, health, barrier and explain, until it ends", async () => {
+    const names = await newTopic(1);
+    const { topic } = names;
+    await sendExactly(brokers, topic, [article(1)]);
+    const service = await openService({ broker, source: names });
+    await untilCaughtUp(service.url, "articles", 30_000);
+    const config = { transactionalId: uniqueTopic("tx"), idempotent: true, maxInFlightRequests: 1 };
+    await withProducer(
+      brokers,
+      async (producer) => {
+        const open = await producer.transaction();
+        await open.send({
+          topic,
+          messages: [{ key: "held", value: Buffer.from(article(7).value ?? ""), partition: 0 }],
+        });
+        await sendExactly(brokers, topic, [article(8)]);
+        const row = await until(
+          () => lagRow(service, 0),
+          ({ records }) => records.value === 2,
+        );
+        expect(row.seconds).toEqual({ known: false, cause: "open-transaction" });
+        const health = await call(service, "GET", "/health/ingest?source=articles&maxLagSeconds=60");
+        expect(health.status, JSON.stringify(health.body)).toBe(503);
+        const at = { at: "now" };
+        const barrier = await call(service, "POST", "/v1/sources/articles/barriers", at);
+        expect(barrier.body).toMatchObject({ state: "waiting", partitions: [{ to: "3" }] });
+        const [held] = await explained(service, "partition=0&offset=2");
+        expect(held).toMatchObject({ verdict: "not-read", reason: "open-transaction" });
+        await open.abort();
+        const done = await call(service, "GET", `${String(barrier.headers["location"])}?wait=20`);
+        expect(done.body).toMatchObject({ state: "done" });
+      },
+      config,
+    );
+    await untilCaughtUp(service.url, "articles", 30_000);
+    expect((await lagRow(service, 0)).records).toMatchObject({ value: 0 });
+  });
+
   it("lag and health say how old what waits is while a partition is paused; a barrier ends when it goes on", async () => {
     const names = await newTopic(2);
     const { topic } = names;

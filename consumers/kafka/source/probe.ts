@@ -121,11 +121,15 @@ export class Probe {
 
   async #boundsOf(cluster: Cluster, led: readonly number[], answers: Map<number, BoundsAnswer>): Promise<void> {
     try {
-      const [starts, ends] = await Promise.all([
+      const [starts, ends, acknowledged] = await Promise.all([
         this.#list(cluster, led, { fromBeginning: true }),
         this.#list(cluster, led, { fromBeginning: false }),
+        this.#list(uncommitted(cluster), led, { fromBeginning: false }),
       ]);
-      for (const partition of led) answers.set(partition, boundsAnswer(starts.get(partition), ends.get(partition)));
+      for (const partition of led) {
+        const answer = boundsAnswer(starts.get(partition), ends.get(partition), acknowledged.get(partition));
+        answers.set(partition, answer);
+      }
     } catch (error) {
       const { code, text } = classifyError(error, this.#source.topic);
       const [only] = led;
@@ -166,11 +170,25 @@ function committedOf(offset: string): Offset | undefined {
   return value >= 0 ? value : undefined;
 }
 
-function boundsAnswer(start: Offset | undefined, end: Offset | undefined): BoundsAnswer {
+function boundsAnswer(
+  start: Offset | undefined,
+  end: Offset | undefined,
+  highWatermark: Offset | undefined,
+): BoundsAnswer {
   if (start === undefined || end === undefined || start < 0 || end < 0) {
     return { known: false, cause: "unknown", text: "the broker did not say" };
   }
-  return { known: true, logStart: start, end };
+  const beyond = highWatermark !== undefined && highWatermark > end;
+  return { known: true, logStart: start, end, ...(beyond ? { highWatermark } : {}) };
+}
+
+/** READ_UNCOMMITTED in Kafka's protocol: a list of offsets then ends at the high watermark. */
+const READ_UNCOMMITTED = 0;
+
+/** The same cluster, asked for what transactions that are open hold back, too. */
+function uncommitted(cluster: Cluster): Cluster {
+  const asked: Cluster = Object.create(cluster, { isolationLevel: { value: READ_UNCOMMITTED } });
+  return asked;
 }
 
 function atOrEnd(found: Offset | undefined, end: Offset | undefined): Offset {
