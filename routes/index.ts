@@ -90,6 +90,8 @@ function fastifyOptions(options: AppOptions, limits: HttpLimits, connections: Co
         coerceTypes: false as const,
         useDefaults: false as const,
         allErrors: false,
+        // The schema and the object of a fault, to name all of its unknown and missing fields.
+        verbose: true,
         strict: true,
       },
     },

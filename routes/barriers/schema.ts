@@ -3,7 +3,7 @@ import { BARRIER_STATES } from "../../src/ports/barriers.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
-import { Count, OFFSET_PATTERN, OffsetText, PartitionNumber, Text, Time, TIME_PATTERN } from "../schema/values.ts";
+import { Count, OFFSET_PATTERN, OffsetText, PartitionNumber, Text, Time, TimeInput } from "../schema/values.ts";
 
 /** More partitions than a topic has. */
 const PARTITIONS_MAX = 10_000;
@@ -23,11 +23,7 @@ export const BarrierBody = Closed({
       Type.Literal("now", {
         description: "Everything that is in the log now, as a reader of committed records sees it.",
       }),
-      Type.String({
-        pattern: TIME_PATTERN,
-        description: "Everything before the first record with this broker timestamp or a later one.",
-        examples: ["2026-11-30T08:15:00.000Z"],
-      }),
+      TimeInput("Everything before the first record with this broker timestamp or a later one."),
       Offsets,
     ],
     { description: "What is to be applied. Fixed to offsets once, when the barrier is set." },

@@ -6,15 +6,28 @@ export type Place = ViolationText["place"];
 
 /** A refusal of one place of the request: 400 with the place in the detail and as a violation. */
 export function malformed(place: Place, pointer: string, text: string): StreamsError {
-  const where = pointer === "" ? place : `${place} ${pointer}`;
-  return new StreamsError("REQUEST_MALFORMED", `${where}: ${text}`, { violations: [{ place, pointer, text }] });
+  return refusal([{ place, pointer, text }]);
 }
 
+/** A refusal of several places at once. A field that is unknown decides the code. */
+export function refusal(violations: readonly ViolationText[]): StreamsError {
+  const unknown = violations.some(({ text }) => text.startsWith(UNKNOWN));
+  const detail = violations.map(
+    ({ place, pointer, text }) => `${pointer === "" ? place : `${place} ${pointer}`}: ${text}`,
+  );
+  const code = unknown ? "REQUEST_UNKNOWN_FIELD" : "REQUEST_MALFORMED";
+  return new StreamsError(code, detail.join("; "), { violations: [...violations] });
+}
+
+const UNKNOWN = "unknown field ";
+
 /** A field that the operation does not know. */
-export function unknownField(place: Place, pointer: string, name: string): StreamsError {
+export function unknownField(place: Place, pointer: string, name: string): ViolationText {
   const full = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-  const text = `unknown field ${JSON.stringify(name)}`;
-  return new StreamsError("REQUEST_UNKNOWN_FIELD", `${place} ${full}: ${text}`, {
-    violations: [{ place, pointer: full, text }],
-  });
+  return { place, pointer: full, text: `${UNKNOWN}${JSON.stringify(name)}` };
+}
+
+/** A field that the operation needs; `pointer`: the object without it. */
+export function missingField(place: Place, pointer: string, name: string): ViolationText {
+  return { place, pointer, text: `field ${JSON.stringify(name)} is missing` };
 }

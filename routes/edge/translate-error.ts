@@ -2,7 +2,8 @@ import type { FastifyError } from "fastify";
 import { StreamsError } from "../../src/errors.ts";
 import { KvFault } from "../../src/ports/kv-plane.ts";
 import { SourceFault } from "../../src/ports/record-source.ts";
-import { type Place, malformed, unknownField } from "./refusals.ts";
+import { type Place, malformed } from "./refusals.ts";
+import { refusalOf } from "./violations.ts";
 
 type ValidationError = NonNullable<FastifyError["validation"]>[number];
 
@@ -58,26 +59,9 @@ function frameworkError(error: Error & { readonly code: unknown }): StreamsError
   }
 }
 
-/**
- * Ajv stops at the first violation, but a union reports each of its branches: an unknown field in one of them tells
- * more than the union's own summary, which comes last.
- */
 function validationError(
   error: Error & { readonly validationContext?: unknown },
   violations: readonly ValidationError[],
 ): StreamsError {
-  const place = PLACES[String(error.validationContext)] ?? "body";
-  const unknown = violations.find(({ keyword }) => keyword === "additionalProperties");
-  if (unknown !== undefined)
-    return unknownField(place, unknown.instancePath, String(unknown.params["additionalProperty"]));
-  const last = violations.at(-1);
-  if (last === undefined) return internal(error);
-  return malformed(place, last.instancePath, violationText(last));
-}
-
-function violationText({ keyword, params, message }: ValidationError): string {
-  if (keyword === "required") return `field ${JSON.stringify(params["missingProperty"])} is missing`;
-  if (keyword === "enum" && Array.isArray(params["allowedValues"]))
-    return `must be one of ${params["allowedValues"].join(", ")}`;
-  return message ?? `violates ${keyword}`;
+  return refusalOf(PLACES[String(error.validationContext)] ?? "body", violations) ?? internal(error);
 }

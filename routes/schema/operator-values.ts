@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { malformed, type Place } from "../edge/refusals.ts";
-import { OFFSET_PATTERN, TIME_PATTERN } from "./values.ts";
+import { isWritableTime, OFFSET_PATTERN, TimeInput } from "./values.ts";
 
 /** Why an operator does something: kept for ever in the audit log. */
 export const Reason = Type.String({
@@ -12,8 +12,7 @@ export const Reason = Type.String({
 });
 
 /** A time in a query. */
-export const TimeQuery = (description: string) =>
-  Type.Optional(Type.String({ pattern: TIME_PATTERN, description, examples: ["2026-11-30T08:15:00.000Z"] }));
+export const TimeQuery = (description: string) => Type.Optional(TimeInput(description));
 
 /** Name of a token in a query. */
 export const ActorQuery = Type.Optional(
@@ -38,11 +37,21 @@ export const ResumePoint = Type.String({
   examples: ["log-start"],
 });
 
-/** Reads a time that its pattern admitted. @throws StreamsError REQUEST_MALFORMED for a time that no calendar has */
+/**
+ * Reads a time that its pattern admitted. Rounded up to milliseconds, in which brokers keep time: what is before a finer
+ * moment is before that one too. @throws StreamsError REQUEST_MALFORMED for a time that no calendar has, or before 1970
+ */
 export function readTime(text: string | undefined, place: Place, pointer: string): number | undefined {
   if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms) || new Date(ms).toISOString() !== text)
-    throw malformed(place, pointer, "no calendar has this time");
+  const [date = "", rest = ""] = [text.slice(0, 10), text.slice(10).toUpperCase()];
+  const [, clock = "", fraction = "", zone = ""] = /^T([0-9:]{8})(?:\.([0-9]+))?(.+)$/.exec(rest) ?? [];
+  const seconds = Date.parse(`${date}T${clock}${zone}`);
+  const finer = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
+  const ms = seconds + Number(fraction.slice(0, 3).padEnd(3, "0")) + finer;
+  // Date.parse rolls 30 February over into March.
+  const day = new Date(`${date}T00:00:00.000Z`);
+  const exists = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(date);
+  if (!exists || !isWritableTime(ms))
+    throw malformed(place, pointer, "no calendar has this time between 1970 and 9999");
   return ms;
 }

@@ -20,6 +20,10 @@ export const KEY_BASE64_PATTERN =
 export const TIME_PATTERN =
   "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z$";
 
+/** RFC 3339 as callers send times: any fraction of a second, Z or an offset. No leap second: no clock here counts one. */
+export const TIME_INPUT_PATTERN =
+  "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{1,18})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$";
+
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 export const OffsetText = Type.String({
@@ -33,6 +37,15 @@ export const Time = Type.String({
   description: "RFC 3339, UTC, milliseconds.",
   examples: ["2026-11-30T08:15:00.000Z"],
 });
+
+/** A time that callers send. */
+export function TimeInput(description: string) {
+  return Type.String({
+    pattern: TIME_INPUT_PATTERN,
+    description: `${description} RFC 3339 with Z or an offset; what is finer than a millisecond is rounded up.`,
+    examples: ["2026-11-30T08:15:00Z"],
+  });
+}
 
 /** A count, bounded by what JSON readers keep exactly. */
 export function Count(description: string) {
@@ -70,7 +83,8 @@ export const KnownTime = Type.Union(
 /** 9999-12-31T23:59:59.999Z: the last time that four digits of year can write. */
 const TIME_MAX_MS = 253_402_300_799_999;
 
-function isWritableTime(ms: number): boolean {
+/** Whether a time can be written: from 1970 to 9999. */
+export function isWritableTime(ms: number): boolean {
   return Number.isFinite(ms) && ms >= 0 && ms <= TIME_MAX_MS;
 }
 

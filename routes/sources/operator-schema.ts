@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { ERROR_CODES } from "../schema/problem.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { Reason, ResumePoint } from "../schema/operator-values.ts";
-import { OffsetText, PartitionNumber, Text, Time } from "../schema/values.ts";
+import { OffsetText, PartitionNumber, Text, Time, TimeInput } from "../schema/values.ts";
 
 /** A pause that holds. */
 export const Pause = Closed(
@@ -19,7 +19,7 @@ export const Pause = Closed(
 
 export const PauseBody = Closed({
   reason: Reason,
-  until: Type.Optional(Type.String({ ...Time, description: "When it ends by itself." })),
+  until: Type.Optional(TimeInput("When it ends by itself.")),
 });
 
 export const PauseState = Closed({

@@ -32,14 +32,10 @@ export class LogCheck {
     if (copy === undefined) return known;
     const recognised = this.#recognised.get(partition) ?? this.#recognise(partition, copy);
     this.#recognised.set(partition, recognised);
-    switch (await recognised) {
-      case "same":
-        return undefined;
-      case "other":
-        return known ?? { by: "hold", code: "LOG_NOT_RECOGNISED", text: "the log is not the one that was applied" };
-      case "unknown":
-        return known;
-    }
+    const seen = await recognised;
+    if (seen === "same") return undefined;
+    if (seen === "unknown" || known !== undefined) return known;
+    return { by: "hold", code: "LOG_NOT_RECOGNISED", text: "the log is not the one that was applied" };
   }
 
   /** The copy was read before the log is: what was applied cannot be missing at its end. */

@@ -32,7 +32,7 @@ describe("explain tells nothing of a log that was never read", () => {
   it("stopped, with the log shorter, another cluster's, or unrecognised: not read", async () => {
     const shorter = await replaced(["x", "y", "z"]);
     await shorter.clock.advance(60_000);
-    const stopped = (code: string, count: number) => Array<unknown>(count).fill(["not-read", "stopped", code]);
+    const stopped = (code: string, count: number) => Array.from({ length: count }, () => ["not-read", "stopped", code]);
     expect(await told(shorter)).toEqual(stopped("ABOVE_LOG_END", 3));
     const elsewhere = await replaced(["x", "y", "z"], ({ log }) => (log.clusterId = "cluster-2"));
     expect(await told(elsewhere)).toEqual(stopped("IDENTITY_CHANGED", 3));
@@ -50,7 +50,7 @@ describe("explain tells nothing of a log that was never read", () => {
   it("held while it contradicts what was applied: not read", async () => {
     const world = await replaced(["x", "y", "z"], (changed) => (changed.disputesMax = 1_000));
     expect(world.runner().state.phase.phase).toBe("starting");
-    expect(await told(world)).toEqual(Array<unknown>(3).fill(["not-read", "holding", "OUT_OF_RANGE"]));
+    expect(await told(world)).toEqual(Array.from({ length: 3 }, () => ["not-read", "holding", "OUT_OF_RANGE"]));
   });
 
   it("before anybody has noticed: by the last applied record", async () => {
@@ -60,7 +60,7 @@ describe("explain tells nothing of a log that was never read", () => {
     world.log.recreate();
     produce(world, ["p", "q", "r", "s", "t", "u"]);
     expect(world.runner().state.phase.phase).toBe("running");
-    expect(await told(world)).toEqual(Array<unknown>(6).fill(["not-read", "holding", "LOG_NOT_RECOGNISED"]));
+    expect(await told(world)).toEqual(Array.from({ length: 6 }, () => ["not-read", "holding", "LOG_NOT_RECOGNISED"]));
   });
 
   it("a log that is recognised is told of, whatever its partition was stopped for", async () => {
