@@ -11,8 +11,8 @@ const DESCRIPTOR = "/v1/sources/{source}/descriptor";
 const LEDGER = "/v1/sources/{source}/ledger";
 const UNKNOWN = "/v1/sources/{source}/unknown-fields";
 
-/** Fields 1, 2 and 9, each a string of one byte. */
-const record = (id: string, foo: string) => `\n\u0001${id}\u0012\u0001${foo}J\u0001x`;
+/** Fields 1, 2 and 9, all strings. */
+const record = (id: string, foo: string) => `\n${String.fromCharCode(id.length)}${id}\u0012\u0001${foo}J\u0001x`;
 
 /** Instances that run `articles` by version 1 of `s`, which has a version 2; the first one serves the API. */
 async function running(instances = 1): Promise<{ deployment: Deployment; all: Instance[]; first: Instance }> {
@@ -38,7 +38,7 @@ async function put(instance: Instance, payload: object, ifMatch?: string) {
 }
 
 async function feed(instance: Instance, id: string): Promise<void> {
-  instance.deployment.log.append(0, id, record(id.slice(0, 1), "1"));
+  instance.deployment.log.append(0, id, record(id, "1"));
   await instance.run();
 }
 
@@ -92,7 +92,7 @@ describe("activating a version", () => {
     expect(first.fleet.inForce("articles").revision).toBe(17);
     const { verdicts } = first.fleet.service("articles").parts;
     expect(verdicts.loaded().map(({ revision }) => revision)).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17]);
-    expect(await bodyOf(deployment, "d15")).toEqual({ id: "d", foo: "1" });
+    expect(await bodyOf(deployment, "d15")).toEqual({ id: "d15", foo: "1" });
   });
 
   it("reaches the other instances without a restart", async () => {
