@@ -201,7 +201,8 @@ export const ERRORS = {
   RECORD_UNREADABLE: {
     kind: "impossible",
     title: "What the log holds there cannot be turned into records",
-    remedy: "The detail says why: a damaged batch, a codec that this build lacks, or one above limits.batchDecompressedBytes.",
+    remedy:
+      "The detail says why: a damaged batch, a codec that this build lacks, or one above limits.batchDecompressedBytes.",
   },
   EXPLAIN_BUSY: {
     kind: "too-many",
@@ -221,7 +222,8 @@ export const ERRORS = {
   DESCRIPTOR_UNKNOWN: {
     kind: "impossible",
     title: "There is no such descriptor subject or version",
-    remedy: "GET /v1/descriptors/{subject}/versions lists what is registered; docs/configuration.md lists the subjects that ship with the build.",
+    remedy:
+      "GET /v1/descriptors/{subject}/versions lists what is registered; docs/configuration.md lists the subjects that ship with the build.",
   },
   DESCRIPTOR_NOT_FOUND: {
     kind: "not-found",

@@ -10,6 +10,12 @@ const RECORD_BYTES = 4_096;
 /** Whether the log holds the last applied record where it was applied. `unknown`: that is compacted or deleted. */
 type Recognition = "same" | "other" | "unknown";
 
+const ANOTHER_LOG: LogDoubt = {
+  by: "hold",
+  code: "LOG_NOT_RECOGNISED",
+  text: "the log is not the one that was applied",
+};
+
 /**
  * Whether what is stored of a partition says anything of the records that its log holds now. Looked at once for each
  * partition: one is made for each question.
@@ -27,15 +33,16 @@ export class LogCheck {
    * another is, before anybody has noticed. @throws SourceFault
    */
   async doubtOf({ partition, present, copy }: Surroundings): Promise<LogDoubt | undefined> {
-    if (!present) return undefined;
-    const known = logDoubtOf(this.#service, partition);
-    if (copy === undefined) return known;
+    const known = present ? logDoubtOf(this.#service, partition) : undefined;
+    if (!present || copy === undefined) return known;
     const recognised = this.#recognised.get(partition) ?? this.#recognise(partition, copy);
     this.#recognised.set(partition, recognised);
-    const seen = await recognised;
-    if (seen === "same") return undefined;
-    if (seen === "unknown" || known !== undefined) return known;
-    return { by: "hold", code: "LOG_NOT_RECOGNISED", text: "the log is not the one that was applied" };
+    const doubts: Record<Recognition, LogDoubt | undefined> = {
+      same: undefined,
+      unknown: known,
+      other: known ?? ANOTHER_LOG,
+    };
+    return doubts[await recognised];
   }
 
   /** The copy was read before the log is: what was applied cannot be missing at its end. */

@@ -221,7 +221,11 @@ function total(name: string, help: string, pick: keyof SourceView["totals"]): Me
 }
 
 const COUNTS: readonly Metric[] = [
-  total("records_delivered_total", "Records judged and kept (written, folded or dead-lettered), those read again included.", "delivered"),
+  total(
+    "records_delivered_total",
+    "Records judged and kept (written, folded or dead-lettered), those read again included.",
+    "delivered",
+  ),
   total("records_written_total", "Cells written at W.", "written"),
   total("records_dead_lettered_total", "Records whose dead letter the broker confirmed.", "deadLettered"),
   total("records_folded_total", "Writes that a newer one of the same key in the same batch made needless.", "folded"),
