@@ -27,6 +27,10 @@ export const Ingest = Closed({
       source: Text("Name of the source."),
       status: Status,
       stopped: Count("Partitions that are stopped."),
+      holding: Type.Array(PartitionNumber, {
+        description:
+          "Partitions of this instance that wait for the store, the broker or their log. They count by their lag and are no reason of their own.",
+      }),
       reasons: Type.Array(Reason, { description: "Why it is outside the limits; empty when it is within." }),
     }),
   ),
@@ -44,7 +48,7 @@ export const ingestSchema = operation({
       Type.String({
         pattern: NUMBER_PATTERN,
         description:
-          "Largest age of the oldest unprocessed record of any partition. Without it lag only has to be known.",
+          "Largest age of the oldest unprocessed record of any partition. Without it lag has no limit: it only has to be known.",
         examples: ["300"],
       }),
     ),

@@ -28,6 +28,7 @@ export function getIngest(app: App, { controlPlane }: RouteContext): void {
           source: entry.source,
           status: statusOf(entry.healthy),
           stopped: entry.stopped,
+          holding: [...entry.holding],
           reasons: entry.reasons.map(({ reason, cause, partitions }) => ({
             reason,
             cause,

@@ -43,7 +43,7 @@ export const ResumePoint = Type.String({
  */
 export function readTime(text: string | undefined, place: Place, pointer: string): number | undefined {
   if (text === undefined) return undefined;
-  const [date = "", rest = ""] = [text.slice(0, 10), text.slice(10).toUpperCase()];
+  const [date, rest] = [text.slice(0, 10), text.slice(10).toUpperCase()];
   const [, clock = "", fraction = "", zone = ""] = /^T([0-9:]{8})(?:\.([0-9]+))?(.+)$/.exec(rest) ?? [];
   const seconds = Date.parse(`${date}T${clock}${zone}`);
   const finer = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;

@@ -41,7 +41,14 @@ function judge(service: SourceService, lag: LagView, limits: IngestLimits): Sour
     ...(stopped.length > limits.maxStopped ? [...byStop(service, stopped)] : []),
     ...lagReasons(rows, limits.maxLagSeconds),
   ];
-  return { source: service.name, healthy: reasons.length === 0, stopped: stopped.length, reasons };
+  const holding = service.partitions.filter((partition) => isHolding(service, partition));
+  return { source: service.name, healthy: reasons.length === 0, stopped: stopped.length, holding, reasons };
+}
+
+/** A start that was tried and failed holds as well. */
+function isHolding({ runners }: SourceService, partition: number): boolean {
+  const phase = runners.get(partition)?.state.phase;
+  return phase?.phase === "holding" || (phase?.phase === "starting" && phase.cause !== undefined);
 }
 
 function refused(cause: string): IngestReason {

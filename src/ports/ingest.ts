@@ -23,6 +23,8 @@ export interface SourceIngestHealth {
   readonly source: string;
   readonly healthy: boolean;
   readonly stopped: number;
+  /** Partitions run by this process that wait for the store, the broker or their log; they count by their lag. */
+  readonly holding: readonly number[];
   readonly reasons: readonly IngestReason[];
 }
 

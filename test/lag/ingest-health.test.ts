@@ -16,7 +16,7 @@ describe("whether ingestion is within a caller's limits", () => {
     await world.clock.advance(6_000);
     expect(judgeOf(world).ingest({ maxStopped: 0, maxLagSeconds: 0 })).toMatchObject({
       healthy: true,
-      sources: [{ source: "articles", healthy: true, stopped: 0, reasons: [] }],
+      sources: [{ source: "articles", healthy: true, stopped: 0, holding: [], reasons: [] }],
     });
     expect(judgeOf(world, "starting").ingest({ maxStopped: 0 }).healthy).toBe(false);
   });
@@ -66,8 +66,9 @@ describe("whether ingestion is within a caller's limits", () => {
     await world.start();
     await world.clock.advance(4_000);
     const { healthy, sources } = judgeOf(world).ingest({ maxStopped: 0 });
-    expect([healthy, sources[0]?.reasons]).toEqual([
+    expect([healthy, sources[0]?.holding, sources[0]?.reasons]).toEqual([
       false,
+      [0],
       [{ reason: "lag-unknown", cause: "end-below-position", partitions: [0] }],
     ]);
   });

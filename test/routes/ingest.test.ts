@@ -22,7 +22,7 @@ describe("GET /health/ingest", () => {
       { reason: "stopped", cause: "POISON", partitions: [3] },
       { reason: "lag-unknown", cause: "topic-missing", partitions: [] },
     ] as const;
-    const sources = [{ source: "articles", healthy: false, stopped: 1, reasons }];
+    const sources = [{ source: "articles", healthy: false, stopped: 1, holding: [4], reasons }];
     plane.ingestHealth = { healthy: false, phase: "serving", measuredAt: NOW, sources };
     const answer = await app.inject(PATH);
     expect(answer.statusCode).toBe(503);
@@ -30,7 +30,7 @@ describe("GET /health/ingest", () => {
     expectContract(app, "GET", PATH, answer);
     expect(answer.json()).toMatchObject({
       status: "outside-limits",
-      sources: [{ source: "articles", status: "outside-limits", stopped: 1, reasons }],
+      sources: [{ source: "articles", status: "outside-limits", stopped: 1, holding: [4], reasons }],
     });
     for (const path of ["/livez", "/readyz"]) expect((await app.inject(path)).statusCode).toBe(200);
   });
