@@ -11,7 +11,7 @@ import { type MergeSurroundings, beginMerging, mergeUntilItCounts } from "./merg
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
-import type { OwnerReason, OwnerReasonCode } from "./protocol.ts";
+import { REPLACED, isFinal, isVoiding } from "./owner-reasons.ts";
 import { Pulse } from "./pulse.ts";
 import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
@@ -30,13 +30,6 @@ export interface HealerOptions extends RetriesOptions {
   /** Whether writes wait for the owners. */
   readonly busy: () => boolean;
 }
-
-/** After these, what an owner acknowledged is void: it may not be on its disk. */
-const VOIDING: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_IO", "OWNER_CORRUPT"]);
-/** After these, an owner does not come back by itself. */
-const FINAL: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_CORRUPT"]);
-
-const REPLACED: OwnerReason = { code: "OWNER_DIRECTORY", text: "the directory was replaced while it was looked at" };
 
 /** Brings owners back that are not up, and keeps those that are alike. */
 export class Healer {
@@ -93,9 +86,9 @@ export class Healer {
       this.#antiEntropy.soon();
       return;
     }
-    const code = link.reason?.code;
+    const { reason } = link;
     if (this.#isDamaged(link)) return;
-    if (code !== undefined && VOIDING.has(code)) this.#inBackground(this.#deployment.voidIncarnation(link.owner));
+    if (isVoiding(reason)) this.#inBackground(this.#deployment.voidIncarnation(link.owner));
     if (!link.receives) this.#later(link);
   }
 
@@ -176,18 +169,13 @@ export class Healer {
     return true;
   }
 
-  #isFinal(link: OwnerLink): boolean {
-    const code = link.reason?.code;
-    return code !== undefined && FINAL.has(code);
-  }
-
   #later(link: OwnerLink): void {
-    if (this.#closing || this.#isFinal(link)) return;
+    if (this.#closing || isFinal(link.reason)) return;
     this.#retries.later(link, () => this.#inBackground(this.#attempt(link)));
   }
 
   async #attempt(link: OwnerLink): Promise<void> {
-    if (this.#closing || link.receives || this.#busyWith.has(link) || this.#isFinal(link)) return;
+    if (this.#closing || link.receives || this.#busyWith.has(link) || isFinal(link.reason)) return;
     await this.#occupied(link, async () => {
       const away = await this.#options.directories.retake(link.owner, false);
       if (away !== undefined) return link.takeDown(away);
