@@ -43,7 +43,7 @@ export const lagSchema = operation({
   params: NO_PARAMS,
   querystring: NO_QUERY,
   response: { 200: json("The lag of every partition.", Lag) },
-  errors: [],
+  errors: ["NOT_READY"],
 });
 
 export const sourceLagSchema = operation({

@@ -76,7 +76,10 @@ const SECURED = [{ bearer: [] }];
 export function operation<P extends TSchema, Q extends TSchema>(declaration: OperationDeclaration<P, Q>) {
   const { operationId, summary, description, tag, params, querystring, response, errors } = declaration;
   const secured = declaration.secured ?? true;
-  const codes = [...ALWAYS, ...(secured ? TOKEN_ERRORS : []), ...errors];
+  const asksSources = errors.some((code) => code === "SOURCE_UNKNOWN" || code === "NAMESPACE_UNKNOWN");
+  // Before the sources are loaded nobody can say that there is none of a name.
+  const starting = asksSources ? (["NOT_READY"] as const) : [];
+  const codes = [...ALWAYS, ...(secured ? TOKEN_ERRORS : []), ...starting, ...errors];
   return {
     operationId,
     summary,

@@ -23,7 +23,7 @@ export const listSourcesSchema = operation({
   params: NO_PARAMS,
   querystring: NO_QUERY,
   response: { 200: json("The sources.", Sources) },
-  errors: [],
+  errors: ["NOT_READY"],
 });
 
 export const getSourceSchema = operation({

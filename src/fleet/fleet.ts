@@ -76,23 +76,31 @@ export class Fleet {
     return [...this.#services.values()];
   }
 
-  /** @throws StreamsError SOURCE_UNKNOWN */
+  /** @throws StreamsError SOURCE_UNKNOWN; NOT_READY before all are loaded */
   service(name: string): SourceService {
     const service = this.#services.get(name);
-    if (service === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    if (service === undefined) throw this.#unknown(name);
     return service;
   }
 
-  /** @throws StreamsError SOURCE_UNKNOWN */
+  /** @throws StreamsError SOURCE_UNKNOWN; NOT_READY before all are loaded */
   inForce(name: string): InForce {
     const entry = this.#inForce.get(name);
-    if (entry === undefined) throw new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
+    if (entry === undefined) throw this.#unknown(name);
     return entry;
   }
 
-  /** The source that writes to a namespace, undefined when none does. */
+  /** The source that writes to a namespace, undefined when none does. @throws StreamsError NOT_READY before all are loaded */
   sourceOf(namespace: string): InForce | undefined {
-    return [...this.#inForce.values()].find((entry) => entry.definition.namespace === namespace);
+    const found = [...this.#inForce.values()].find((entry) => entry.definition.namespace === namespace);
+    if (found === undefined && this.#phase === "starting") throw notLoaded();
+    return found;
+  }
+
+  /** Before all are loaded, the store may hold one of that name: a client would take "unknown" for gone. */
+  #unknown(name: string): StreamsError {
+    if (this.#phase === "starting") return notLoaded();
+    return new StreamsError("SOURCE_UNKNOWN", `there is no source ${name}`);
   }
 
   /**
@@ -248,4 +256,8 @@ export class Fleet {
       }
     }
   }
+}
+
+function notLoaded(): StreamsError {
+  return new StreamsError("NOT_READY", "the sources are not loaded yet");
 }

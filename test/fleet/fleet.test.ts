@@ -78,11 +78,18 @@ describe("the fleet", () => {
     const starting = fleet.start();
     await clock.advance(500);
     expect(fleet.phase).toBe("starting");
+    // Nobody knows yet what there is: "unknown" would be taken for gone.
+    const notReady = expect.objectContaining({ code: "NOT_READY" });
+    expect(() => fleet.service("articles")).toThrow(notReady);
+    expect(() => fleet.inForce("articles")).toThrow(notReady);
+    expect(() => fleet.sourceOf("articles")).toThrow(notReady);
     plane.away = false;
     await clock.advance(2_000);
     await starting;
     expect(fleet.phase).toBe("serving");
     expect(fleet.services()).toHaveLength(1);
+    expect(() => fleet.service("others")).toThrow(expect.objectContaining({ code: "SOURCE_UNKNOWN" }));
+    expect(fleet.sourceOf("others")).toBeUndefined();
   });
 
   it("a drain that comes while it starts stays a drain", async () => {

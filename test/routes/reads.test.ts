@@ -66,7 +66,7 @@ describe("operations that read", () => {
   );
 
   test.each([
-    [new KvFault("KV_NO_QUORUM", "node 10.0.0.7 is down"), "KV_UNAVAILABLE"],
+    [new KvFault("KV_ENGINE", "node 10.0.0.7 is down"), "KV_UNAVAILABLE"],
     [new SourceFault("broker-unreachable", "10.0.0.8 refused"), "BROKER_UNAVAILABLE"],
   ] as const)("a fault of a store or a broker that slips through is 503: %s", async (fault, code: ErrorCode) => {
     const { app, plane } = await testApp();
@@ -74,6 +74,13 @@ describe("operations that read", () => {
     const answer = await app.inject({ url: "/v1/documents/articles/17" });
     expectProblem(answer, code);
     expect(answer.body).not.toContain("10.0.0");
+  });
+
+  test("too few owners: 503 that names those that are not up", async () => {
+    const { app, plane } = await testApp();
+    plane.failure = new KvFault("KV_NO_QUORUM", "a read needs 2 of 3 owners; not up: b OWNER_CRASHED, c OWNER_EMPTY");
+    const problem = expectProblem(await app.inject({ url: "/v1/documents/articles/17" }), "KV_UNAVAILABLE");
+    expect(problem["detail"]).toContain("not up: b OWNER_CRASHED, c OWNER_EMPTY");
   });
 });
 
@@ -238,3 +245,14 @@ describe("the service itself", () => {
     expect(plane.read).toEqual([]);
   });
 });
+
+test.each(["/v1/sources", "/v1/lag"])(
+  "GET %s says that it does not know yet while the sources are loaded",
+  async (url) => {
+    const { app, plane } = await testApp();
+    plane.phase = "starting";
+    expectProblem(await app.inject({ url }), "NOT_READY");
+    plane.phase = "draining";
+    expect((await app.inject({ url })).statusCode).toBe(200);
+  },
+);
