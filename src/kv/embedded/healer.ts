@@ -15,6 +15,7 @@ import { REPLACED, isFinal, isVoiding } from "./owner-reasons.ts";
 import { Pulse } from "./pulse.ts";
 import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
+import { requireSpace } from "./disk-space.ts";
 import { discardSetAside, setStoreAside } from "./store-aside.ts";
 
 export interface HealerOptions extends RetriesOptions {
@@ -27,6 +28,8 @@ export interface HealerOptions extends RetriesOptions {
   readonly compareSoonMs: number;
   /** How often owners are asked whether they are still there. */
   readonly pulseMs: number;
+  /** Free bytes that a disk must have for a store to be opened on it. */
+  readonly freeBytesMin: number;
   /** Whether writes wait for the owners. */
   readonly busy: () => boolean;
 }
@@ -151,15 +154,21 @@ export class Healer {
       const verdict = judgeReturn(link.owner, found, this.#deployment.current);
       if (verdict.verdict === "refuse") throw refused(verdict.reason.text);
     }
+    // Before anything is changed: what is refused has changed nothing, and LMDB must never meet a full disk.
+    requireSpace(link.directory, [], this.#options.freeBytesMin);
     link.takeDown({ code: "OWNER_EMPTY", text: "it is being repaired" });
     const told = await this.#deployment.voidIncarnation(link.owner);
     if (told.length < this.#peersNeeded(link)) throw refused("an owner went down meanwhile");
     // Not before: until the others know, what it holds may be what W counts on.
-    setStoreAside(link.directory);
+    const putBack = setStoreAside(link.directory);
     await this.#unlessDown(link, () => link.open());
     if (!directories.holds(link.owner)) link.takeDown(REPLACED);
     if (link.running) await this.#beginMerging(link);
-    if (!link.receives) throw refused(`owner ${link.owner} cannot be opened: ${link.reason?.text ?? "unknown"}`);
+    if (link.receives) return;
+    const { reason } = link;
+    link.takeDown(reason ?? REPLACED);
+    putBack();
+    throw refused(`owner ${link.owner} cannot be opened: ${reason?.text ?? "unknown"}`);
   }
 
   /** Whether it ended once too often for its data to be whole, for which it is then taken down. */
@@ -171,7 +180,9 @@ export class Healer {
 
   #later(link: OwnerLink): void {
     if (this.#closing || isFinal(link.reason)) return;
-    this.#retries.later(link, () => this.#inBackground(this.#attempt(link)));
+    // While too few owners are up everything waits: a minute more of that is worse than a look too many.
+    const urgent = this.#group.up().length < this.#group.writeAcks;
+    this.#retries.later(link, () => this.#inBackground(this.#attempt(link)), urgent);
   }
 
   async #attempt(link: OwnerLink): Promise<void> {

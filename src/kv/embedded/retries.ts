@@ -8,6 +8,9 @@ export interface RetriesOptions {
   readonly retryMaxMs: number;
 }
 
+/** Longest wait while too few owners are up. */
+const URGENT_MS = 5_000;
+
 /** When owners that are not up are looked at again: twice as late each time, until one has stayed up for long. */
 export class Retries {
   readonly #options: RetriesOptions;
@@ -18,13 +21,15 @@ export class Retries {
     this.#options = options;
   }
 
-  /** Runs `task` for an owner before long, unless one is scheduled for it. */
-  later(link: OwnerLink, task: () => void): void {
+  /** Runs `task` for an owner before long, unless one is scheduled for it; before very long when it is `urgent`. */
+  later(link: OwnerLink, task: () => void, urgent: boolean): void {
+    if (urgent) this.cancel(link);
     if (this.#scheduled.has(link)) return;
     const { clock, retryInitialMs, retryMaxMs } = this.#options;
     const attempt = this.#attempts.get(link) ?? 0;
     this.#attempts.set(link, attempt + 1);
-    const cancel = clock.after(Math.min(retryMaxMs, retryInitialMs * 2 ** attempt), () => {
+    const longest = urgent ? Math.min(retryMaxMs, URGENT_MS) : retryMaxMs;
+    const cancel = clock.after(Math.min(longest, retryInitialMs * 2 ** attempt), () => {
       this.#scheduled.delete(link);
       task();
     });

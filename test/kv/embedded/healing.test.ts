@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EmbeddedPlane } from "../../../src/kv/embedded/plane.ts";
@@ -66,6 +66,21 @@ describe("an owner whose data is whole", () => {
     expect(await ordersOf(plane, "b")).toEqual(new Set([2]));
     expect(owner(plane, "b")?.compared).toMatchObject({ missed: 50 });
     expect(owner(plane, "a")?.compared).toMatchObject({ missed: 0 });
+  });
+
+  it("is looked at again within seconds while too few are up, however often it failed before", async () => {
+    const site = makeSite();
+    ending.push(() => site.destroy());
+    const tamper = new Tamper(await spawnBundled());
+    const plane = await site.open({
+      spawn: tamper.spawn,
+      limits: { ...LIMITS, retryInitialMs: 3_600_000, retryMaxMs: 3_600_000 },
+    });
+    tamper.crash("a");
+    expect(owner(plane, "a")?.state).toBe("down");
+    tamper.crash("b");
+    await untilUp(plane, "b");
+    expect(owner(plane, "a")?.state).toBe("down");
   });
 
   it("lets a plane without a quorum go on by itself", async () => {
@@ -144,6 +159,21 @@ describe("repairing", () => {
     takeAway(site, 2);
     const alone = await site.open({ limits: LIMITS });
     await expect(alone.repair("b", false)).rejects.toMatchObject(refused);
+  });
+
+  it("that is refused for lack of room has changed nothing", async () => {
+    const { plane, site } = await opened();
+    await plane.write(cells(1));
+    await plane.close();
+    const file = join(site.directories[1], "data.mdb");
+    writeFileSync(file, "no store");
+    const { bavail, bsize } = statfsSync(site.root);
+    const full = await site.open({ limits: { ...LIMITS, freeBytesMin: bavail * bsize * 2 } });
+    expect(owner(full, "b")).toMatchObject({ reason: { code: "OWNER_CORRUPT" } });
+    await expect(full.repair("b", false)).rejects.toMatchObject({ message: expect.stringContaining("bytes are free") });
+    expect(readFileSync(file, "utf8")).toBe("no store");
+    expect(readdirSync(site.directories[1])).not.toContain("set-aside-1.mdb");
+    expect(owner(full, "b")).toMatchObject({ reason: { code: "OWNER_CORRUPT" } });
   });
 
   it("takes both others: what only one of them holds of a write that the lost life acknowledged is not lost", async () => {
