@@ -28,7 +28,10 @@ export function createBarrier(app: App, { controlPlane }: RouteContext): void {
 function readAt({ at }: Static<typeof BarrierBody>): BarrierAt {
   if (typeof at !== "string") return { at: "offsets", offsets: readOffsets(at) };
   const timestampMs = at === "now" ? undefined : readTime(at, "body", "/at");
-  return timestampMs === undefined ? { at: "now" } : { at: "timestamp", timestampMs };
+  if (timestampMs === undefined) return { at: "now" };
+  // Below zero the protocol of the broker has other meanings.
+  if (timestampMs < 0) throw malformed("body", "/at", "no record is older than 1970-01-01T00:00:00Z");
+  return { at: "timestamp", timestampMs };
 }
 
 function readOffsets(given: Readonly<Record<string, string>>): ReadonlyMap<number, number> {

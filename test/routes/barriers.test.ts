@@ -64,6 +64,7 @@ describe("barriers over HTTP", () => {
       expectProblem(await app.inject(post({ at })), "REQUEST_MALFORMED");
     }
     expectProblem(await app.inject(post({ at: "2026-02-30T00:00:00.000Z" })), "REQUEST_MALFORMED");
+    expectProblem(await app.inject(post({ at: "1969-12-31T23:59:59.999Z" })), "REQUEST_MALFORMED");
     expectProblem(await app.inject(post({ at: "now", more: 1 })), "REQUEST_UNKNOWN_FIELD");
     expectProblem(await app.inject(`${AT}/7?wait=21`), "REQUEST_MALFORMED");
     expectProblem(await app.inject(`${AT}/7?waits=2`), "REQUEST_UNKNOWN_FIELD");
