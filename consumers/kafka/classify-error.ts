@@ -82,7 +82,15 @@ export function classifyError(error: unknown, topic?: string): ClassifiedError {
   }
   const code = found ?? "unknown";
   const named = code === "topic-missing" && topic !== undefined;
-  return { code, text: named ? topicMissing(topic) : describe(error), type };
+  return { code, text: named ? topicMissing(topic) : textFor(code, error), type };
+}
+
+/** kafkajs wraps what it gave up on in an error whose name says nothing to an operator. */
+function textFor(code: SourceFaultCode, error: unknown): string {
+  if (!(error instanceof Error) || error.name !== "KafkaJSNumberOfRetriesExceeded") return describe(error);
+  const text = shortened(error.message);
+  if (code === "broker-unreachable") return `no broker of broker.brokers answered (${text})`;
+  return `tried several times: ${text}`;
 }
 
 function codeOf(cause: object, type: string | undefined): SourceFaultCode | undefined {
@@ -120,5 +128,9 @@ function textOf(cause: object, field: string): string | undefined {
 
 function describe(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : `a ${typeof error} was thrown`;
+  return shortened(text);
+}
+
+function shortened(text: string): string {
   return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
 }

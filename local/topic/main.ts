@@ -52,7 +52,7 @@ async function create(brokers: readonly string[], topic: string, flags: Flags): 
 
 async function produce(brokers: readonly string[], topic: string, flags: Flags): Promise<void> {
   const records = count("records", flags.records, 10);
-  await mustExist(brokers, topic);
+  await mustExist(brokers, topic, flags);
   const producer = new FeedProducer(brokers, topic);
   await producer.connect();
   const now = Date.now();
@@ -76,16 +76,16 @@ async function produce(brokers: readonly string[], topic: string, flags: Flags):
 
 async function read(brokers: readonly string[], topic: string, flags: Flags): Promise<void> {
   const last = count("last", flags.last, 20);
-  await mustExist(brokers, topic);
+  await mustExist(brokers, topic, flags);
   const records = await readTopic(brokers, { topic, last, values: flags.values === true, deadlineMs: READ_MS });
   for (const record of records) console.log(JSON.stringify(record));
   console.error(records.length === 1 ? "1 record" : `${records.length} records`);
 }
 
-async function mustExist(brokers: readonly string[], topic: string): Promise<void> {
+async function mustExist(brokers: readonly string[], topic: string, flags: Flags): Promise<void> {
   const topics = await withAdmin(brokers, (admin) => admin.listTopics());
   if (topics.includes(topic)) return;
-  const remedy = `npm run topic -- create ${topic}`;
+  const remedy = `npm run topic -- create ${topic}${flags.brokers === undefined ? "" : ` --brokers ${flags.brokers}`}`;
   throw new LocalBrokerError(`there is no topic ${topic} at ${brokers.join(",")}; '${remedy}' creates it`);
 }
 

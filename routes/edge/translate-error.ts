@@ -20,14 +20,18 @@ const PLACES: Readonly<Record<string, Place>> = {
  */
 export function translateError(error: unknown): StreamsError {
   if (error instanceof StreamsError) return error;
-  if (error instanceof KvFault)
-    return new StreamsError("KV_UNAVAILABLE", `the KV plane answered ${error.code}`, {}, { cause: error });
+  if (error instanceof KvFault) return new StreamsError("KV_UNAVAILABLE", kvText(error), {}, { cause: error });
   if (error instanceof SourceFault) {
     return new StreamsError("BROKER_UNAVAILABLE", `the broker's client answered ${error.code}`, {}, { cause: error });
   }
   if (!(error instanceof Error) || !("code" in error)) return internal(error);
   if ("validation" in error && Array.isArray(error.validation)) return validationError(error, error.validation);
   return frameworkError(error) ?? internal(error);
+}
+
+/** Too few owners: which are not up, and why. What an engine says beside that may name paths. */
+function kvText({ code, message }: KvFault): string {
+  return code === "KV_NO_QUORUM" ? message : `the KV plane answered ${code}`;
 }
 
 function internal(cause: unknown): StreamsError {

@@ -22,7 +22,11 @@ const Gap = Closed({
   reason: Text("Why."),
   at: Time,
   lastAt: Time,
-  records: Type.Optional(Count("Records of the range that went to the dead letters.")),
+  records: Type.Optional(
+    Count(
+      "Of `dead-letter`: how many records of the range went to the dead letters. The others of the range were applied: `[10, 2631)` with `records` 2 is two dead letters, at 10 and at 2630.",
+    ),
+  ),
   codes: Type.Array(Closed({ code: Text("Stable code."), records: Count("Records with it.") })),
   audit: Type.Optional(Text("Audit entry of the call that passed it over.")),
 });
@@ -33,7 +37,7 @@ export const listGapsSchema = operation({
   operationId: "listGaps",
   summary: "What was passed over",
   description:
-    "Every range `[from, to)` of a partition that was lost, skipped, dead-lettered or given up, with who, why and when. By source and partition, the newest first in each; at most 100 in one answer. Dead letters of one partition and hour are one entry: the range spans them, `records` counts them; a range without `to` ends where nobody can know.",
+    "Every range `[from, to)` of a partition that was lost, skipped, dead-lettered or given up, with who, why and when. By source and partition, the newest first in each; at most 100 in one answer. Dead letters of one partition and hour are one entry: the range goes from the first to the last of them, `records` counts them, and what lies between was applied; a range without `to` ends where nobody can know.",
   tag: "gaps",
   params: NO_PARAMS,
   querystring: Closed({

@@ -16,6 +16,8 @@ export function listOwners(app: App, { controlPlane }: RouteContext): void {
 /** An owner as it is answered. */
 export function ownerBody(status: OwnerStatus): Static<typeof Owner> {
   const { owner, state, reason, since, incarnation, pendingBytes, place, storedBytes, merge, compared } = status;
+  // Of the data that is gone: nobody should read it as what the empty directory holds.
+  const gone = state === "lost";
   return defined({
     owner,
     state,
@@ -24,8 +26,8 @@ export function ownerBody(status: OwnerStatus): Static<typeof Owner> {
     incarnation,
     pendingBytes,
     place,
-    storedBytes,
+    storedBytes: gone ? undefined : storedBytes,
     merge,
-    compared: compared === undefined ? undefined : { at: timeText(compared.at), missed: compared.missed },
+    compared: compared === undefined || gone ? undefined : { at: timeText(compared.at), missed: compared.missed },
   });
 }

@@ -18,7 +18,7 @@ export const Owner = Closed({
   incarnation: Text("One life of the owner's data; acks belong to it."),
   pendingBytes: Count("Writes waiting for this owner, bytes."),
   place: Type.Optional(Text("Where its data lives, where the engine knows.")),
-  storedBytes: Type.Optional(Count("How much it stores, bytes, where the engine knows.")),
+  storedBytes: Type.Optional(Count("How much it stores, bytes, where the engine knows; absent while it is lost.")),
   merge: Type.Optional(
     Closed(
       {

@@ -11,6 +11,10 @@ export interface RepairOptions extends ServiceAddress {
 
 const LOOK_EVERY_MS = 1_000;
 
+const ACCEPT_LOSS =
+  "one owner is up: bring another one back, or, where both others are lost for good, give --accept-loss; " +
+  "what only those two held is gone then (docs/kv-owners.md)";
+
 /**
  * Has a running service make an owner anew and tells how far it is, a line for each change, until the owner counts again.
  * Returns whether it does. Ending this command does not end the repair.
@@ -24,9 +28,23 @@ export async function repairOwner(options: RepairOptions, inputs: CliInputs): Pr
   const answer = await attempt(call, "POST", `v1/kv/owners/${encodeURIComponent(owner)}/repair`, headers, body);
   if (typeof answer === "string" || answer.status !== 202) {
     inputs.err(`${typeof answer === "string" ? answer : problemText("POST", answer)}\n`);
+    if (typeof answer !== "string" && !acceptLoss && refusedRepair(answer.body) && (await oneIsLeft(call)))
+      inputs.err(`${ACCEPT_LOSS}\n`);
     return false;
   }
   return await follow(owner, call, inputs);
+}
+
+function refusedRepair(body: unknown): boolean {
+  return isRecord(body) && body["code"] === "KV_REPAIR_REFUSED";
+}
+
+/** Whether only one owner is up: then a repair needs the operator's word. */
+async function oneIsLeft(call: Call): Promise<boolean> {
+  const answer = await attempt(call, "GET", "v1/kv/owners", {});
+  const owners: unknown = typeof answer !== "string" && isRecord(answer.body) ? answer.body["owners"] : undefined;
+  if (!Array.isArray(owners)) return false;
+  return owners.filter((entry) => isRecord(entry) && entry["state"] === "up").length === 1;
 }
 
 async function follow(owner: string, call: Call, inputs: CliInputs): Promise<boolean> {

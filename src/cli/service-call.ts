@@ -23,12 +23,11 @@ export interface Answer {
 }
 
 /** One call: a path below the service's URL, headers beside the token, and a JSON body. */
-export type Call = (
-  method: "GET" | "PUT" | "POST",
-  path: string,
-  headers: Record<string, string>,
-  body?: string,
-) => Promise<Answer>;
+export interface Call {
+  (method: "GET" | "PUT" | "POST", path: string, headers: Record<string, string>, body?: string): Promise<Answer>;
+  /** The service's URL, for people. */
+  readonly address: string;
+}
 
 /** The answer, or in words why there is none. @throws StreamsError CONFIG_INVALID */
 export async function attempt(call: Call, ...given: Parameters<Call>): Promise<Answer | string> {
@@ -36,7 +35,7 @@ export async function attempt(call: Call, ...given: Parameters<Call>): Promise<A
     return await call(...given);
   } catch (cause) {
     if (cause instanceof StreamsError) throw cause;
-    return `${given[0]} failed (${codeOf(cause)})`;
+    return `${given[0]} ${call.address}${given[1]} failed (${codeOf(cause)})`;
   }
 }
 
@@ -54,7 +53,7 @@ export function problemText(method: string, { status, body }: Answer): string {
 export function callService({ url, tokenFile }: ServiceAddress, { readFile }: CliInputs): Call {
   const base = baseUrl(url);
   const token = tokenFile === undefined ? undefined : readToken(readFile, tokenFile);
-  return async (method, path, headers, body) => {
+  const ask = async (method: string, path: string, headers: Record<string, string>, body?: string) => {
     const answer = await request(new URL(path, base), {
       method,
       headers: {
@@ -73,6 +72,7 @@ export function callService({ url, tokenFile }: ServiceAddress, { readFile }: Cl
       body: await readJson(answer.body),
     };
   };
+  return Object.assign(ask, { address: base.href });
 }
 
 function baseUrl(text: string): URL {

@@ -161,7 +161,7 @@ test.each<[string, Partial<typeof get>, RegExp]>([
   ["an answer that is not JSON", { body: "<html>" }, /GET was answered 200/],
   ["an answer without an ETag", { etag: undefined }, /GET was answered 200/],
   ["a redirect", { status: 302, body: "" }, /GET was answered 302/],
-  ["an endless answer", { body: JSON.stringify("x".repeat(2 * 1024 * 1024)) }, /GET failed \(RangeError\)/],
+  ["an endless answer", { body: JSON.stringify("x".repeat(2 * 1024 * 1024)) }, /GET http:\S+ failed \(RangeError\)/],
 ])("%s changes nothing", async (_what, answer, text) => {
   get = { ...get, ...answer };
   const { code, err } = await run("onPoison: stop");
@@ -174,7 +174,10 @@ test("a service that cannot be reached is told by the error's code", async () =>
   const { code, err } = await cli(["apply", "--url", "http://127.0.0.1:1"], {
     files: { "/srv/app/streams.yaml": "sources: [{ name: a, kind: documents, topic: t }]" },
   });
-  expect({ code, err }).toEqual({ code: 1, err: "a: GET failed (ECONNREFUSED)\n" });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: "a: GET http://127.0.0.1:1/v1/sources/a/definition failed (ECONNREFUSED)\n",
+  });
 });
 
 test.each(["ftp://h", "h:8080", "http://user:secret@h", ""])("the URL %j is refused", async (url) => {

@@ -67,6 +67,15 @@ test("passes on what an operator accepts, and what the service refuses", async (
   expect(JSON.parse(asked[0]?.body ?? "")).toEqual({ reason: "new disk", acceptLoss: true });
 });
 
+test("with two owners lost it says what --accept-loss is for, and only then", async () => {
+  order = { status: 409, body: { code: "KV_REPAIR_REFUSED", detail: "1 of them are up", remedy: "none" } };
+  looks = [{ owner: "c", state: "lost" }];
+  expect((await repair()).err).toMatch(/1 of them are up[^]*--accept-loss/);
+  expect((await repair("--accept-loss")).err).not.toContain("--accept-loss");
+  looks = [{ owner: "c", state: "up" }];
+  expect((await repair()).err).not.toContain("--accept-loss");
+});
+
 test.each([
   [["kv"], 'unknown command "kv"'],
   [["kv", "repiar"], "did you mean kv repair?"],

@@ -69,6 +69,10 @@ test("a topic that is missing is named with what to do; what it cannot do is ref
     code: 1,
     stderr: expect.stringMatching(/^there is no topic missing-.* creates it\n$/) as unknown,
   });
+  const brokers = useBroker().join(",");
+  expect((await topicTool("produce", uniqueTopic("missing"), "--brokers", brokers)).stderr).toContain(
+    `--brokers ${brokers}' creates it`,
+  );
   for (const args of [["create"], ["drop", "x"], ["read", "x", "--lst", "1"], []])
     expect(await topicTool(...args)).toMatchObject({
       code: 2,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownerBody } from "../../routes/kv/list-owners.ts";
 import { testApp } from "./support/app.ts";
 import { expectContract, expectProblem } from "./support/contract.ts";
 
@@ -30,4 +31,19 @@ test("an unknown owner is 404, a body that is not as the contract says 400", asy
     expectProblem(await app.inject(post("b", bad)), "REQUEST_MALFORMED");
   }
   expect(plane.repairs).toEqual([]);
+});
+
+test("what a lost owner's former data was is not told as if it were there", () => {
+  const status = {
+    owner: "b",
+    since: 0,
+    incarnation: "b-1",
+    pendingBytes: 0,
+    storedBytes: 4_096,
+    compared: { at: 1, missed: 2 },
+  };
+  const lost = ownerBody({ ...status, state: "lost", reason: { code: "OWNER_EMPTY", text: "its directory is empty" } });
+  expect(lost).not.toHaveProperty("storedBytes");
+  expect(lost).not.toHaveProperty("compared");
+  expect(ownerBody({ ...status, state: "up" })).toMatchObject({ storedBytes: 4_096, compared: { missed: 2 } });
 });

@@ -62,7 +62,7 @@ async function deadSockets(directory: string, own: string, pathOf: (name: string
   for (const name of others) {
     if (await isAlive(pathOf(name))) {
       const pid = NAME.exec(name)?.[1] ?? "unknown";
-      throw new DirectoryInUse(`the directory ${directory} is in use by process ${pid}`);
+      throw new DirectoryInUse(`the directory ${directory} is in use by process ${pid}: end that process`);
     }
   }
   // Listed again, because what was tried above may have removed it since.

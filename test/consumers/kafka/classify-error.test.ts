@@ -31,6 +31,21 @@ describe("classifying errors", () => {
     expect(classifyError(refused).code).toBe("broker-unreachable");
   });
 
+  it("says what an operator can look at when every attempt failed, not what kafkajs calls it", () => {
+    const wrapped = (name: string, message: string) => {
+      const cause = Object.assign(new Error(message), { name });
+      return Object.assign(new Error(message, { cause }), { name: "KafkaJSNumberOfRetriesExceeded" });
+    };
+    expect(classifyError(wrapped("KafkaJSConnectionError", "connect ECONNREFUSED 127.0.0.1:9092"))).toMatchObject({
+      code: "broker-unreachable",
+      text: "no broker of broker.brokers answered (connect ECONNREFUSED 127.0.0.1:9092)",
+    });
+    expect(classifyError(wrapped("KafkaJSRequestTimeoutError", "Request Metadata timed out"))).toMatchObject({
+      code: "timeout",
+      text: "tried several times: Request Metadata timed out",
+    });
+  });
+
   it("is total", () => {
     const loop: { name: string; cause?: unknown } = { name: "KafkaJSTimeout" };
     loop.cause = loop;

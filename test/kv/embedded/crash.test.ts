@@ -62,7 +62,7 @@ describe("exclusive use", () => {
     await child.reported(1);
     const refused = {
       code: "KV_ENGINE",
-      message: `the directory ${site.directories[0]} is in use by process ${child.pid}`,
+      message: `the directory ${site.directories[0]} is in use by process ${child.pid}: end that process`,
     };
     await expect(site.open()).rejects.toMatchObject(refused);
     await child.kill();
