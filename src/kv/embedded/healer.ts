@@ -11,7 +11,7 @@ import { type MergeSurroundings, beginMerging, mergeUntilItCounts } from "./merg
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
-import { REPLACED, isFinal, isVoiding } from "./owner-reasons.ts";
+import { REPLACED, isFinal, isVoiding, refused } from "./owner-reasons.ts";
 import { Pulse } from "./pulse.ts";
 import { Retries, type RetriesOptions } from "./retries.ts";
 import { SerialByName } from "./serial.ts";
@@ -297,8 +297,4 @@ export class Healer {
   #inBackground(task: Promise<unknown>): void {
     task.catch((error: unknown) => this.#options.logger.error({ detail: String(error) }, "healing an owner failed"));
   }
-}
-
-function refused(text: string): StreamsError {
-  return new StreamsError("KV_REPAIR_REFUSED", text);
 }

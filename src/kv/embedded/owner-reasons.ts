@@ -1,3 +1,4 @@
+import { StreamsError } from "../../errors.ts";
 import type { OwnerReason, OwnerReasonCode } from "./protocol.ts";
 
 const VOIDING: ReadonlySet<OwnerReasonCode> = new Set<OwnerReasonCode>(["OWNER_IO", "OWNER_CORRUPT"]);
@@ -18,3 +19,8 @@ export const REPLACED: OwnerReason = {
   code: "OWNER_DIRECTORY",
   text: "the directory was replaced while it was looked at",
 };
+
+/** The refusal of a repair, with what is in the way. */
+export function refused(text: string): StreamsError {
+  return new StreamsError("KV_REPAIR_REFUSED", text);
+}

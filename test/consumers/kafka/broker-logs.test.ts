@@ -80,7 +80,7 @@ describe("transactions", () => {
       await transaction.send({ topic, messages: messages("open") });
       await fill(brokers, topic, [0], 1);
       await probe.until("what is before it", () => probe.positions.get(0) === 1);
-      expect((await probe.source.bounds()).get(0)).toEqual({ known: true, logStart: 0, end: 1 });
+      expect((await probe.source.bounds()).get(0)).toEqual({ known: true, logStart: 0, end: 1, highWatermark: 3 });
       await transaction.commit();
     });
     await probe.until("the rest", () => probe.positions.get(0) === 4);
