@@ -83,8 +83,6 @@ function unused(): ControlPlane {
       list: refuse,
       get: refuse,
       definition: refuse,
-      define: refuse,
-      create: refuse,
       partitions: refuse,
       partition: refuse,
     },

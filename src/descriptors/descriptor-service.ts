@@ -1,6 +1,6 @@
 import { StreamsError } from "../errors.ts";
 import type { Fleet } from "../fleet/fleet.ts";
-import type { DefinitionView, SourceQueries } from "../ports/control-plane.ts";
+import type { DefinitionView, SourceChanges } from "../ports/control-plane.ts";
 import type {
   Activation,
   CompatibilityView,
@@ -20,7 +20,7 @@ import { type RemovalParts, removeVersion } from "./removal.ts";
 
 export interface DescriptorServiceParts extends RegistryParts, Omit<RemovalParts, "logStart"> {
   readonly fleet: Pick<Fleet, "service" | "inForce">;
-  readonly sources: Pick<SourceQueries, "define">;
+  readonly sources: Pick<SourceChanges, "define">;
 }
 
 /** Descriptor versions, and what sources decode by. */

@@ -1,15 +1,15 @@
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import { differences } from "../definitions/resolve.ts";
-import type { DefinitionView, SourceQueries } from "../ports/control-plane.ts";
+import type { DefinitionView, SourceChanges, SourceQueries } from "../ports/control-plane.ts";
 import type { DefinitionCommands } from "../ports/operators.ts";
 
 /** Changes of definitions, each with its entry in the audit log. */
 export class DefinitionService implements DefinitionCommands {
-  readonly #sources: Pick<SourceQueries, "definition" | "define" | "create">;
+  readonly #sources: SourceChanges & Pick<SourceQueries, "definition">;
   readonly #audit: AuditLog;
 
-  constructor(sources: Pick<SourceQueries, "definition" | "define" | "create">, audit: AuditLog) {
+  constructor(sources: SourceChanges & Pick<SourceQueries, "definition">, audit: AuditLog) {
     this.#sources = sources;
     this.#audit = audit;
   }

@@ -187,13 +187,21 @@ export interface DefinitionView {
   readonly fileDiffers?: readonly string[];
 }
 
-/** Sources and partitions, and the change of a definition. */
+/** Sources and partitions. */
 export interface SourceQueries {
   list(): readonly SourceView[];
   /** @throws StreamsError SOURCE_UNKNOWN */
   get(name: string): SourceView;
   /** @throws StreamsError SOURCE_UNKNOWN */
   definition(name: string): DefinitionView;
+  /** @throws StreamsError SOURCE_UNKNOWN */
+  partitions(name: string): readonly PartitionView[];
+  /** @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */
+  partition(name: string, partition: number): PartitionView;
+}
+
+/** Changes of definitions without an entry in the audit log: for services that make one. The edge has `DefinitionCommands`. */
+export interface SourceChanges {
   /**
    * Puts a definition in force. `ifMatch` must be the present etag.
    * @throws StreamsError SOURCE_UNKNOWN, PRECONDITION_FAILED, DEFINITION_CHANGE_REFUSED, DEFINITION_CONFLICT, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
@@ -204,10 +212,6 @@ export interface SourceQueries {
    * @throws StreamsError PRECONDITION_FAILED when there is one, DEFINITION_CONFLICT, DESCRIPTOR_…, MAPPING_INVALID, KV_UNAVAILABLE
    */
   create(seed: SourceSeed): Promise<DefinitionView>;
-  /** @throws StreamsError SOURCE_UNKNOWN */
-  partitions(name: string): readonly PartitionView[];
-  /** @throws StreamsError SOURCE_UNKNOWN, PARTITION_UNKNOWN */
-  partition(name: string, partition: number): PartitionView;
 }
 
 /** A measured number, or why there is none. */

@@ -112,7 +112,7 @@ export interface DescriptorCommands {
   get(subject: string, version: number): Promise<DescriptorView>;
   /** Removes the text; the number stays taken. @throws StreamsError DESCRIPTOR_NOT_FOUND, DESCRIPTOR_IN_USE; KvFault */
   remove(subject: string, version: number, order: Order): Promise<DescriptorVersionView>;
-  /** Has a source decode by another version, on every instance. @throws StreamsError as `SourceQueries.define`; KvFault */
+  /** Has a source decode by another version, on every instance. @throws StreamsError as `SourceChanges.define`; KvFault */
   activate(source: string, activation: Activation, ifMatch: string, order: Order): Promise<DefinitionView>;
   /** @throws StreamsError SOURCE_UNKNOWN, CURSOR_UNKNOWN; KvFault */
   ledger(source: string, partition: number | undefined, cursor: string | undefined): Promise<LedgerPage>;

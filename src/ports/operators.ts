@@ -93,9 +93,9 @@ export interface EpochCommands {
 
 /** Changes of definitions, entered in the audit log. */
 export interface DefinitionCommands {
-  /** As `define` of the sources, in the name of `actor`. @throws as it; KvFault */
+  /** As `SourceChanges.define`, in the name of `actor`. @throws as it; KvFault */
   define(name: string, definition: SourceDefinition, ifMatch: string, actor: string): Promise<DefinitionView>;
-  /** As `create` of the sources, in the name of `actor`. @throws as it; KvFault */
+  /** As `SourceChanges.create`, in the name of `actor`. @throws as it; KvFault */
   create(seed: SourceSeed, actor: string): Promise<DefinitionView>;
 }
 

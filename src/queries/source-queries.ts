@@ -9,6 +9,7 @@ import type { Clock } from "../ports/clock.ts";
 import {
   type DefinitionView,
   type PartitionView,
+  type SourceChanges,
   type SourceQueries,
   type SourceView,
 } from "../ports/control-plane.ts";
@@ -18,7 +19,7 @@ import { sourceStanding } from "./source-standing.ts";
 import { committedElsewhere, whyUnassigned } from "./unassigned.ts";
 
 /** What operators read of the sources, and the one thing that they change here: the definition. */
-export class SourceReader implements SourceQueries {
+export class SourceReader implements SourceQueries, SourceChanges {
   readonly #fleet: Fleet;
   readonly #clock: Clock;
   readonly #drainMs: number;

@@ -10,7 +10,7 @@ import { DescriptorCatalog } from "../descriptors/catalog.ts";
 import { DescriptorService } from "../descriptors/descriptor-service.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { VerdictDependencies } from "../fleet/verdicts.ts";
-import type { SourceQueries } from "../ports/control-plane.ts";
+import type { SourceChanges } from "../ports/control-plane.ts";
 import type { DescriptorJudge } from "../ports/descriptor-checks.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 
@@ -41,7 +41,7 @@ export function wireDescriptors(
   { catalog, judge, definitions }: DecodingParts,
   plane: KvPlane,
   fleet: Fleet,
-  sources: SourceQueries,
+  sources: SourceChanges,
   audit: AuditLog,
 ): DescriptorService {
   return new DescriptorService({

@@ -58,8 +58,6 @@ describe("GET /metrics says the same as REST", () => {
       list: () => list.list(),
       get: (name) => list.get(name),
       definition: (name) => list.definition(name),
-      define: (...change) => list.define(...change),
-      create: (seed) => list.create(seed),
       partition: (...which) => list.partition(...which),
       partitions: (name) => list.partitions(name).filter(rest),
     };

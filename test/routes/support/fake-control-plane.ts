@@ -188,19 +188,6 @@ export class FakeControlPlane implements ControlPlane {
     list: () => this.#answer([SOURCE]),
     get: (name: string) => this.#known(name, SOURCE),
     definition: (name: string) => this.#known(name, this.#definition(2)),
-    define: async (name: string, definition: SourceDefinition, ifMatch: string): Promise<DefinitionView> => {
-      this.#known(name, undefined);
-      if (ifMatch !== this.etag) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed");
-      this.defined.push({ name, definition, ifMatch });
-      this.etag = "tag-2";
-      return { definition, revision: 3, etag: this.etag };
-    },
-    create: async (seed: SourceSeed): Promise<DefinitionView> => {
-      this.#answer(undefined);
-      if (seed.name === SOURCE.name) throw new StreamsError("PRECONDITION_FAILED", "there is a source already");
-      this.created.push(seed);
-      return { definition: { ...DEFINITION, name: seed.name }, revision: 1, etag: "tag-1" };
-    },
     partitions: (name: string) => this.#known(name, [RUNNING, STOPPED]),
     partition: (name: string, partition: number): PartitionView => {
       const found = this.#known(name, [RUNNING, STOPPED])[partition];
@@ -210,13 +197,25 @@ export class FakeControlPlane implements ControlPlane {
   };
 
   readonly definitions = {
-    define: (name: string, definition: SourceDefinition, ifMatch: string, actor: string): Promise<DefinitionView> => {
+    define: async (
+      name: string,
+      definition: SourceDefinition,
+      ifMatch: string,
+      actor: string,
+    ): Promise<DefinitionView> => {
       this.definers.push(actor);
-      return this.sources.define(name, definition, ifMatch);
+      this.#known(name, undefined);
+      if (ifMatch !== this.etag) throw new StreamsError("PRECONDITION_FAILED", "the definition has changed");
+      this.defined.push({ name, definition, ifMatch });
+      this.etag = "tag-2";
+      return { definition, revision: 3, etag: this.etag };
     },
-    create: (seed: SourceSeed, actor: string): Promise<DefinitionView> => {
+    create: async (seed: SourceSeed, actor: string): Promise<DefinitionView> => {
       this.definers.push(actor);
-      return this.sources.create(seed);
+      this.#answer(undefined);
+      if (seed.name === SOURCE.name) throw new StreamsError("PRECONDITION_FAILED", "there is a source already");
+      this.created.push(seed);
+      return { definition: { ...DEFINITION, name: seed.name }, revision: 1, etag: "tag-1" };
     },
   };
   readonly definers: string[] = [];
