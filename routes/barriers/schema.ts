@@ -3,7 +3,16 @@ import { BARRIER_STATES } from "../../src/ports/barriers.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
-import { Count, OFFSET_PATTERN, OffsetText, PartitionNumber, Text, Time, TimeInput } from "../schema/values.ts";
+import {
+  Count,
+  OFFSET_PATTERN,
+  OffsetText,
+  PartitionNumber,
+  Text,
+  Time,
+  TimeInput,
+  PARTITION_PATTERN,
+} from "../schema/values.ts";
 
 /** More partitions than a topic has. */
 const PARTITIONS_MAX = 10_000;
@@ -11,7 +20,7 @@ const PARTITIONS_MAX = 10_000;
 const Offsets = Type.Unsafe<Readonly<Record<string, string>>>({
   type: "object",
   description: "Offsets by partition: everything below them. Partitions that are not named do not matter.",
-  propertyNames: { type: "string", pattern: "^(?:0|[1-9][0-9]{0,9})$" },
+  propertyNames: { type: "string", pattern: PARTITION_PATTERN },
   additionalProperties: { type: "string", pattern: OFFSET_PATTERN },
   minProperties: 1,
   maxProperties: PARTITIONS_MAX,

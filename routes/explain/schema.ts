@@ -3,7 +3,7 @@ import { NOT_READ_REASONS, RECORD_VERDICTS } from "../../src/ports/explain.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
-import { KnownTime } from "../schema/values.ts";
+import { KnownTime, PARTITION_PATTERN } from "../schema/values.ts";
 import { RecordKey } from "../schema/record-key.ts";
 import {
   Count,
@@ -141,7 +141,7 @@ export const explainSchema = operation({
   params: SourceParams,
   querystring: Closed({
     partition: Type.Optional(
-      Type.String({ pattern: "^(?:0|[1-9][0-9]{0,9})$", description: "With `offset`.", examples: ["0"] }),
+      Type.String({ pattern: PARTITION_PATTERN, description: "With `offset`.", examples: ["0"] }),
     ),
     offset: Type.Optional(
       Type.String({ pattern: OFFSET_PATTERN, description: "With `partition`.", examples: ["1048576"] }),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Closed } from "./closed.ts";
-import { NAME_PATTERN } from "./values.ts";
+import { NAME_PATTERN, PARTITION_PATTERN } from "./values.ts";
 
 const sourceName = Type.String({ pattern: NAME_PATTERN, description: "Name of the source.", examples: ["articles"] });
 
@@ -11,7 +11,7 @@ export const SourceParams = Closed({ source: sourceName });
 export const PartitionParams = Closed({
   source: sourceName,
   partition: Type.String({
-    pattern: "^(?:0|[1-9][0-9]{0,9})$",
+    pattern: PARTITION_PATTERN,
     description: "Number of the partition, without leading zeros.",
     examples: ["0"],
   }),

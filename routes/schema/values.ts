@@ -7,6 +7,8 @@ import { Closed } from "./closed.ts";
 export const NAME_PATTERN = "^[a-z0-9][a-z0-9._-]{0,99}$";
 /** Topic names as Kafka allows them. */
 export const TOPIC_PATTERN = "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,249}$";
+/** A partition number as text: nothing in a path, a query or a key is coerced. */
+export const PARTITION_PATTERN = "^(?:0|[1-9][0-9]{0,9})$";
 /** A decimal offset: no sign, no leading zero. */
 export const OFFSET_PATTERN = "^(?:0|[1-9][0-9]{0,15})$";
 /**

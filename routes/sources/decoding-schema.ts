@@ -1,15 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { MessageName } from "../descriptors/schema.ts";
 import { Closed } from "../schema/closed.ts";
-import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
+import { NO_QUERY, json, operation } from "../schema/operation.ts";
 import { CursorQuery, Next, Reason } from "../schema/operator-values.ts";
 import { SourceParams } from "../schema/params.ts";
-import { Count, OffsetText, PartitionNumber, Text } from "../schema/values.ts";
+import { Count, OffsetText, PartitionNumber, Text, PARTITION_PATTERN } from "../schema/values.ts";
 import { DefinitionInForce, Mapping } from "./definition-schema.ts";
-
-const ETAG = {
-  ETag: { type: "string", description: "Changes with every change of the definition. Send it in If-Match." },
-} as const;
+import { DEFINE_ERRORS, ETAG } from "./operations.ts";
 
 const Revision = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -68,19 +65,7 @@ export const putDescriptorSchema = {
     params: SourceParams,
     querystring: NO_QUERY,
     response: { 200: json("The definition that is now in force.", DefinitionInForce, ETAG) },
-    errors: [
-      ...BODY_ERRORS,
-      "SOURCE_UNKNOWN",
-      "PRECONDITION_FAILED",
-      "PRECONDITION_REQUIRED",
-      "DEFINITION_CHANGE_REFUSED",
-      "DEFINITION_CONFLICT",
-      "DESCRIPTOR_INVALID",
-      "DESCRIPTOR_UNKNOWN",
-      "MAPPING_INVALID",
-      "KV_UNAVAILABLE",
-      "NOT_READY",
-    ],
+    errors: DEFINE_ERRORS,
   }),
 };
 
@@ -92,9 +77,7 @@ export const getLedgerSchema = operation({
   tag: "sources",
   params: SourceParams,
   querystring: Closed({
-    partition: Type.Optional(
-      Type.String({ pattern: "^(?:0|[1-9][0-9]{0,9})$", description: "Of this partition only." }),
-    ),
+    partition: Type.Optional(Type.String({ pattern: PARTITION_PATTERN, description: "Of this partition only." })),
     cursor: CursorQuery,
   }),
   response: { 200: json("The rows.", Ledger) },

@@ -1,9 +1,11 @@
+import type { ErrorCode } from "../../src/errors.ts";
 import { BODY_ERRORS, NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { PartitionParams, SourceParams } from "../schema/params.ts";
 import { DefinitionInForce, DefinitionToPut } from "./definition-schema.ts";
 import { Partition, Partitions, Source, Sources } from "./schema.ts";
 
-const ETAG = {
+/** Header of a definition. */
+export const ETAG = {
   ETag: { type: "string", description: "Changes with every change of the definition. Send it in If-Match." },
 } as const;
 
@@ -48,6 +50,21 @@ export const getDefinitionSchema = operation({
   errors: ["SOURCE_UNKNOWN"],
 });
 
+/** What every change of a definition can meet. */
+export const DEFINE_ERRORS = [
+  ...BODY_ERRORS,
+  "SOURCE_UNKNOWN",
+  "PRECONDITION_FAILED",
+  "PRECONDITION_REQUIRED",
+  "DEFINITION_CHANGE_REFUSED",
+  "DEFINITION_CONFLICT",
+  "DESCRIPTOR_INVALID",
+  "DESCRIPTOR_UNKNOWN",
+  "MAPPING_INVALID",
+  "KV_UNAVAILABLE",
+  "NOT_READY",
+] as const satisfies readonly ErrorCode[];
+
 export const putDefinitionSchema = {
   body: DefinitionToPut,
   ...operation({
@@ -62,19 +79,7 @@ export const putDefinitionSchema = {
       200: json("The definition that is now in force.", DefinitionInForce, ETAG),
       201: json("The definition of a new source, which was started.", DefinitionInForce, ETAG),
     },
-    errors: [
-      ...BODY_ERRORS,
-      "SOURCE_UNKNOWN",
-      "PRECONDITION_FAILED",
-      "PRECONDITION_REQUIRED",
-      "DEFINITION_CHANGE_REFUSED",
-      "DEFINITION_CONFLICT",
-      "DESCRIPTOR_INVALID",
-      "DESCRIPTOR_UNKNOWN",
-      "MAPPING_INVALID",
-      "KV_UNAVAILABLE",
-      "NOT_READY",
-    ],
+    errors: DEFINE_ERRORS,
   }),
 };
 
