@@ -1,9 +1,14 @@
 import type { Clock } from "../../src/ports/clock.ts";
 
+interface Timer {
+  readonly due: number;
+  readonly task: () => void;
+}
+
 /** A clock that tests turn by hand. */
 export class ManualClock implements Clock {
   #now = 1_700_000_000_000;
-  #timers: { readonly due: number; readonly task: () => void }[] = [];
+  #timers: Timer[] = [];
 
   now(): number {
     return this.#now;
@@ -26,14 +31,26 @@ export class ManualClock implements Clock {
     const until = this.#now + ms;
     for (;;) {
       await settle();
-      const next = this.#timers.toSorted((a, b) => a.due - b.due)[0];
-      if (next === undefined || next.due > until) break;
-      this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.#now = Math.max(this.#now, next.due);
-      next.task();
+      if ((this.#first()?.due ?? Infinity) > until) break;
+      this.next();
     }
     this.#now = until;
     await settle();
+  }
+
+  /** Turns the clock on to the timer that is due next and runs it, and lets nothing else happen. */
+  next(): void {
+    const first = this.#first();
+    if (first === undefined) return;
+    this.#timers = this.#timers.filter((timer) => timer !== first);
+    this.#now = Math.max(this.#now, first.due);
+    first.task();
+  }
+
+  #first(): Timer | undefined {
+    let [first] = this.#timers;
+    for (const timer of this.#timers) if (first !== undefined && timer.due < first.due) first = timer;
+    return first;
   }
 }
 

@@ -11,7 +11,7 @@ import { memoryLogger } from "../embedded/support.ts";
 import { CellOracle } from "./cell-oracle.ts";
 import { type Command, type Index, KEYS, NAMES, RECORDS, type Schedule } from "./commands.ts";
 import { ControlOracle } from "./control-oracle.ts";
-import { StepClock } from "./step-clock.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 
 /** Small enough that a few cells make writers wait, merging pause, and walks take many spans. */
 const LIMITS = {
@@ -41,7 +41,7 @@ export class World {
   /** Owners whose data was destroyed, with the incarnation that it had. */
   readonly #broken = new Map<Index, string>();
   readonly #writeAcks: 2 | 3;
-  #clock = new StepClock();
+  #clock = new ManualClock();
   #owners = new MemoryOwners(this.#disks, OWNERS);
   #plane: EmbeddedPlane | undefined;
   #random = 1;
@@ -232,7 +232,7 @@ export class World {
     this.#owners = new MemoryOwners(this.#disks, OWNERS);
     // At the very first start all three must be there, or there is no deployment.
     if (this.#plane !== undefined) for (const name of away) this.#owners.away.add(name);
-    this.#clock = new StepClock();
+    this.#clock = new ManualClock();
     this.#plane = await this.#until(
       openWith(
         {
