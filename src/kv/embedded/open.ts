@@ -54,7 +54,8 @@ export interface EmbeddedPlaneOptions {
 }
 
 const MIB = 1024 * 1024;
-const DEFAULTS = {
+/** What {@link EmbeddedPlaneLimits} says that is not given. */
+export const PLANE_DEFAULTS = {
   pendingBytes: 64 * MIB,
   bodyBytesMax: 8 * MIB,
   mapSizeBytes: 64 * 1024 * MIB,
@@ -86,7 +87,7 @@ export function openEmbeddedPlane(options: EmbeddedPlaneOptions): Promise<Embedd
 
 /** As {@link openEmbeddedPlane}, with a choice of how owners' processes are started. */
 export async function openWith(options: EmbeddedPlaneOptions, spawn: SpawnOwner): Promise<EmbeddedPlane> {
-  const limits = { ...DEFAULTS, ...options.limits };
+  const limits = { ...PLANE_DEFAULTS, ...options.limits };
   const { clock, logger, writeAcks } = options;
   const directories = await takeDirectories(options.directories);
   const listener: { plane?: EmbeddedPlane } = {};

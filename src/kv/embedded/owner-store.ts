@@ -17,11 +17,10 @@ export class OwnerStore {
     this.#ask = ask;
   }
 
-  /** Merges packed cells of other owners; flushed when it resolves, with how many changed something. @throws OwnerDown */
-  async absorb(packed: Buffer): Promise<number> {
+  /** Merges packed cells of other owners; flushed when it resolves. @throws OwnerDown */
+  async absorb(packed: Buffer): Promise<void> {
     const part = { buffer: packed.buffer, offset: packed.byteOffset, length: packed.length };
-    const { message } = await this.#ask((id) => ({ kind: "absorb", id }), [part]);
-    return message.kind === "absorbed" ? message.changed : 0;
+    await this.#ask((id) => ({ kind: "absorb", id }), [part]);
   }
 
   /** Packed cells of a span. @throws OwnerDown */

@@ -101,27 +101,30 @@ export interface OwnerReason {
   readonly text: string;
 }
 
-export type OwnerReasonCode =
-  | "OWNER_EMPTY"
-  | "OWNER_FOREIGN"
-  | "OWNER_SWAPPED"
-  | "OWNER_FORMAT"
-  | "OWNER_STALE"
-  | "OWNER_NOT_FORMED"
-  | "OWNER_DIRECTORY"
-  | "OWNER_IN_USE"
-  | "OWNER_DISK_FULL"
-  | "OWNER_MAP_FULL"
-  | "OWNER_READ_ONLY"
-  | "OWNER_IO"
-  | "OWNER_CORRUPT"
-  | "OWNER_CRASHED"
-  | "OWNER_STALLED"
-  | "OWNER_BEHIND"
-  | "OWNER_FAILED"
-  | "OWNER_OPENING"
-  | "OWNER_MERGING"
-  | "OWNER_CLOSED";
+/** Why an owner does not count, as stable codes; docs/kv-owners.md says what to do about each. */
+export const OWNER_REASON_CODES = [
+  "OWNER_EMPTY",
+  "OWNER_FOREIGN",
+  "OWNER_SWAPPED",
+  "OWNER_FORMAT",
+  "OWNER_STALE",
+  "OWNER_NOT_FORMED",
+  "OWNER_DIRECTORY",
+  "OWNER_IN_USE",
+  "OWNER_DISK_FULL",
+  "OWNER_MAP_FULL",
+  "OWNER_READ_ONLY",
+  "OWNER_IO",
+  "OWNER_CORRUPT",
+  "OWNER_CRASHED",
+  "OWNER_STALLED",
+  "OWNER_BEHIND",
+  "OWNER_FAILED",
+  "OWNER_OPENING",
+  "OWNER_MERGING",
+  "OWNER_CLOSED",
+] as const;
+export type OwnerReasonCode = (typeof OWNER_REASON_CODES)[number];
 
 /** A store key as {@link KeyText}. */
 export function keyText(key: Uint8Array): KeyText {
