@@ -13,20 +13,16 @@ import { DefinitionStore, type InForce } from "../../src/definitions/definition-
 import { FileSources } from "../../src/definitions/file-sources.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DescriptorService } from "../../src/descriptors/descriptor-service.ts";
-import { Crossings } from "../../src/fleet/crossings.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
-import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
-import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
-import { SourceSurvey } from "../../src/fleet/source-survey.ts";
-import { SourceTally } from "../../src/fleet/source-tally.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
-import { GapLedger } from "../../src/gaps/gap-ledger.ts";
 import { SourceReader } from "../../src/queries/source-queries.ts";
 import { testApp } from "../routes/support/app.ts";
 import { FakeLog } from "../support/fake-log.ts";
 import { FakeRecordSource } from "../support/fake-record-source.ts";
-import { KeptLetters, definition, silent } from "../support/fleet-world.ts";
+import { KeptLetters, definition } from "../support/fleet-world.ts";
+import { serviceParts } from "../support/service-parts.ts";
+import { silent } from "../support/silent.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
 
@@ -95,28 +91,12 @@ export class Instance {
     const { plane, clock, log } = this.deployment;
     const source = new FakeRecordSource(log);
     this.sources.push(source);
-    const tally = before?.parts.tally ?? new SourceTally();
-    const errors = new RecentErrors(clock, silent);
-    return new SourceService({
-      inForce,
-      survey: new SourceSurvey(inForce.definition.name, plane, clock),
-      source,
-      plane,
-      letters: this.letters,
-      verdicts,
-      budget: new MemoryBudget(1_000_000, 1_000),
-      backoff,
-      disputesMax: 15,
-      breaker: { run: 100, sharePercent: 100, window: 1_000 },
-      gaps: new GapLedger(plane.control),
-      audit: new AuditLog(plane.control, clock, silent),
-      clock,
-      logger: silent,
-      errors,
-      tally,
-      crossings: new Crossings(plane, tally, errors, clock),
-      timings: { commitEveryMs: 100, boundsEveryMs: 200, sessionTimeoutMs: 30_000 },
-    });
+    const kept = before === undefined ? {} : { tally: before.parts.tally };
+    const timings = { commitEveryMs: 100, boundsEveryMs: 200, sessionTimeoutMs: 30_000 };
+    const { letters } = this;
+    return new SourceService(
+      serviceParts({ inForce, source, plane, clock, letters, verdicts, backoff, timings, ...kept }),
+    );
   }
 
   /** Serves the API. */

@@ -3,19 +3,14 @@ import { kinds } from "../../consumers/index.ts";
 import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
-import { Crossings } from "../../src/fleet/crossings.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
-import { AuditLog } from "../../src/audit/audit-log.ts";
-import { GapLedger } from "../../src/gaps/gap-ledger.ts";
-import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
-import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
-import { SourceSurvey } from "../../src/fleet/source-survey.ts";
-import { SourceTally } from "../../src/fleet/source-tally.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
 import { FakeLog } from "../support/fake-log.ts";
 import { FakeRecordSource } from "../support/fake-record-source.ts";
-import { definition, KeptLetters, silent, stubCompiler } from "../support/fleet-world.ts";
+import { definition, KeptLetters, stubCompiler } from "../support/fleet-world.ts";
+import { serviceParts } from "../support/service-parts.ts";
+import { silent } from "../support/silent.ts";
 import { KvFault } from "../../src/ports/kv-plane.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
@@ -33,28 +28,10 @@ function build() {
   const open = (inForce: InForce, before: SourceService | undefined) => {
     const source = new FakeRecordSource(log);
     sources.push(source);
-    const tally = before?.parts.tally ?? new SourceTally();
-    const errors = new RecentErrors(clock, silent);
-    const service = new SourceService({
-      inForce,
-      survey: new SourceSurvey("articles", plane, clock),
-      source,
-      plane,
-      letters: new KeptLetters(),
-      verdicts: new Verdicts("articles", dependencies),
-      budget: new MemoryBudget(1_000_000, 1_000),
-      backoff,
-      disputesMax: 15,
-      breaker: { run: 100, sharePercent: 100, window: 1_000 },
-      gaps: new GapLedger(plane.control),
-      audit: new AuditLog(plane.control, clock, silent),
-      clock,
-      logger: silent,
-      errors,
-      tally,
-      crossings: new Crossings(plane, tally, errors, clock),
-      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000, sessionTimeoutMs: 30_000 },
-    });
+    const given = { inForce, source, plane, clock, backoff, letters: new KeptLetters() };
+    const kept = before === undefined ? {} : { tally: before.parts.tally };
+    const parts = serviceParts({ ...given, ...kept, verdicts: new Verdicts("articles", dependencies) });
+    const service = new SourceService(parts);
     return Promise.resolve(service);
   };
   const definitions = new DefinitionStore(dependencies, { catalog, kinds, builtinSubjects: new Set() });

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { FileSources } from "../../src/definitions/file-sources.ts";
-import type { Fleet } from "../../src/fleet/fleet.ts";
 import type { Logger } from "../../src/ports/logger.ts";
-import { SourceReader } from "../../src/queries/source-queries.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
+import { worldReader } from "../support/world-reader.ts";
 import { Operators, ORDER } from "../support/operators.ts";
 
 interface Line {
@@ -19,18 +17,7 @@ async function running(partitions = 2) {
   world.logger = logger;
   await world.start();
   await world.clock.advance(3_000);
-  const fleet = {
-    services: () => [world.service],
-    service: () => world.service,
-    inForce: () => world.service.parts.inForce,
-  };
-  // Reading asks for no more of the fleet than this.
-  const reader = new SourceReader(
-    fleet as Pick<Fleet, keyof typeof fleet> as Fleet,
-    world.clock,
-    1_000,
-    new FileSources(() => []),
-  );
+  const { reader } = worldReader(world);
   return {
     world,
     infos,

@@ -1,27 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { copyKey } from "../../src/core/keys.ts";
 import { encodeCopy } from "../../src/core/partition/copy.ts";
-import { FileSources } from "../../src/definitions/file-sources.ts";
-import type { Fleet } from "../../src/fleet/fleet.ts";
 import { LagService } from "../../src/lag/lag-service.ts";
 import { SourceFault } from "../../src/ports/record-source.ts";
-import { SourceReader } from "../../src/queries/source-queries.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
+import { worldReader } from "../support/world-reader.ts";
 
 /** What REST says of the world's one source. */
 function read(world: FleetWorld) {
-  const fleet = {
-    services: () => [world.service],
-    service: () => world.service,
-    inForce: () => world.service.parts.inForce,
-  };
-  // Reading asks for no more of the fleet than this.
-  const reader = new SourceReader(
-    fleet as Pick<Fleet, keyof typeof fleet> as Fleet,
-    world.clock,
-    1_000,
-    new FileSources(() => []),
-  );
+  const { fleet, reader } = worldReader(world);
   const [lag] = new LagService(fleet, world.clock).all().partitions;
   return { source: reader.get("articles"), partition: reader.partition("articles", 0), lag };
 }

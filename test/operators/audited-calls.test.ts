@@ -4,7 +4,8 @@ import type { SourceDefinition } from "../../src/core/source.ts";
 import { StreamsError } from "../../src/errors.ts";
 import { DefinitionService } from "../../src/operators/definition-service.ts";
 import { RepairService } from "../../src/operators/repair-service.ts";
-import { definition, silent } from "../support/fleet-world.ts";
+import { definition } from "../support/fleet-world.ts";
+import { silent } from "../support/silent.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
 

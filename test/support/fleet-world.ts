@@ -1,5 +1,4 @@
 import { kinds } from "../../consumers/index.ts";
-import { AuditLog } from "../../src/audit/audit-log.ts";
 import { decodeDocumentCell } from "../../src/core/cell.ts";
 import { documentKey } from "../../src/core/keys.ts";
 import type { SourceDefinition } from "../../src/core/source.ts";
@@ -7,13 +6,10 @@ import { originOf } from "../../src/core/version.ts";
 import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
-import { GapLedger } from "../../src/gaps/gap-ledger.ts";
-import { Crossings } from "../../src/fleet/crossings.ts";
-import { MemoryBudget } from "../../src/fleet/memory-budget.ts";
-import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
+import { serviceParts } from "./service-parts.ts";
+import { silent } from "./silent.ts";
 import { SourceSurvey } from "../../src/fleet/source-survey.ts";
-import { SourceTally } from "../../src/fleet/source-tally.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
 import type { DeadLetter, DeadLetters } from "../../src/ports/dead-letters.ts";
 import type { DecoderCompiler } from "../../src/ports/decoder.ts";
@@ -23,8 +19,6 @@ import { FakeLog } from "./fake-log.ts";
 import { FakeRecordSource } from "./fake-record-source.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryPlane } from "./memory-plane.ts";
-
-export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
 
 /** A decoder for which a value of `bad` is poison and everything else is a raw body. */
 export const stubCompiler: DecoderCompiler = {
@@ -110,28 +104,23 @@ export class FleetWorld {
     this.prepare(this.source);
     const survey = new SourceSurvey("articles", this.plane, this.clock);
     await survey.refresh(new Set());
-    const errors = new RecentErrors(this.clock, this.logger);
-    const tally = new SourceTally();
-    this.#service = new SourceService({
-      inForce,
-      survey,
-      source: this.source,
-      plane: this.plane,
-      letters: this.letters,
-      verdicts: new Verdicts("articles", { ...this.#verdictDependencies(), compiler: this.compiler }),
-      budget: new MemoryBudget(1_000_000, 1_000),
-      backoff: this.backoff,
-      disputesMax: this.disputesMax,
-      breaker: this.breaker,
-      gaps: new GapLedger(this.plane.control),
-      audit: new AuditLog(this.plane.control, this.clock, this.logger),
-      clock: this.clock,
-      logger: this.logger,
-      errors,
-      tally,
-      crossings: new Crossings(this.plane, tally, errors, this.clock),
-      timings: { commitEveryMs: 1_000, boundsEveryMs: 2_000, sessionTimeoutMs: 30_000 },
-    });
+    const { plane, letters, backoff, disputesMax, breaker, clock, logger } = this;
+    const verdicts = new Verdicts("articles", { ...this.#verdictDependencies(), compiler: this.compiler });
+    this.#service = new SourceService(
+      serviceParts({
+        inForce,
+        survey,
+        source: this.source,
+        plane,
+        letters,
+        verdicts,
+        backoff,
+        disputesMax,
+        breaker,
+        clock,
+        logger,
+      }),
+    );
     this.#service.start();
     await this.clock.advance(0);
   }

@@ -8,7 +8,7 @@ import { ServiceProcess } from "../../local/service/service-process.ts";
 import { systemClock } from "../../src/clock.ts";
 import { copyKey } from "../../src/core/keys.ts";
 import { openEmbeddedPlane } from "../../src/kv/embedded/open.ts";
-import { silent } from "./fleet-world.ts";
+import { silent } from "./silent.ts";
 import { uniqueTopic } from "./broker.ts";
 
 /** A topic, the service on it as a process of its own, and a producer. */
