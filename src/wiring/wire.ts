@@ -27,6 +27,7 @@ import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
 import { IngestJudge } from "../lag/ingest-health.ts";
+import { readAnswersNeeded } from "../kv/quorum.ts";
 import { LagService } from "../lag/lag-service.ts";
 import { DefinitionService } from "../operators/definition-service.ts";
 import { EpochService } from "../operators/epoch-service.ts";
@@ -221,6 +222,7 @@ interface ControlPlaneParts {
 function buildControlPlane({ config, plane, decoding, fleet, file, logger }: ControlPlaneParts): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
+  const readOwners = readAnswersNeeded(owners().length, writeAcks);
   const audit = new AuditLog(plane.control, systemClock, logger);
   const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
   const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
@@ -246,7 +248,7 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
       fleet,
       plane,
       verdicts: decoding.verdicts,
-      readOwners: owners().length + 1 - writeAcks,
+      readOwners,
       clock: systemClock,
     }),
     barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
@@ -254,7 +256,7 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
     owners: {
       owners,
       writeAcks,
-      readOwners: owners().length + 1 - writeAcks,
+      readOwners,
       repair: (owner, order) => repairs.repair(owner, order),
     },
   };
