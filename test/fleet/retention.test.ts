@@ -1,26 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { refusalOf } from "../../src/core/retention.ts";
-import { FileSources } from "../../src/definitions/file-sources.ts";
-import type { Fleet } from "../../src/fleet/fleet.ts";
-import { SourceReader } from "../../src/queries/source-queries.ts";
 import { SourceFault } from "../../src/ports/record-source.ts";
 import { definition, FleetWorld } from "../support/fleet-world.ts";
+import { worldReader } from "../support/world-reader.ts";
 
 const DAY = 86_400_000;
 const kept = (retentionMs: number | undefined) => ({ retentionMs, retentionBytes: undefined, compacted: false });
 
 function view(world: FleetWorld) {
-  const fleet = {
-    services: () => [world.service],
-    service: () => world.service,
-    inForce: () => world.service.parts.inForce,
-  };
-  const reader = new SourceReader(
-    fleet as Pick<Fleet, keyof typeof fleet> as Fleet,
-    world.clock,
-    1,
-    new FileSources(() => []),
-  );
+  const { reader } = worldReader(world);
   return { source: reader.get("articles"), partitions: reader.partitions("articles") };
 }
 
