@@ -13,6 +13,8 @@ import { MIB } from "./support.ts";
 
 afterEach(endScenes);
 
+/** What may wait for an owner, and as much garbage again as a collector may leave lying on a busy machine. */
+const QUEUES_AND_GARBAGE = 256 * MIB;
 const HEAVY = { keys: 400, batch: 20, bytes: 20_000, writers: 4 };
 
 /** A site whose directories are filled and closed, with what may be put in the place of b's. */
@@ -99,7 +101,7 @@ describe("an owner's process, under load", () => {
     const memory = anonymousBytes(process.pid);
     process.kill(frozen, "SIGSTOP");
     await scene.untilDown("b", "OWNER_BEHIND");
-    expect(anonymousBytes(process.pid) - memory).toBeLessThan(100 * MIB);
+    expect(anonymousBytes(process.pid) - memory).toBeLessThan(QUEUES_AND_GARBAGE);
     await vi.waitFor(() => expect(isRunning(frozen)).toBe(false), WAIT);
     await scene.untilUp("b");
     expect(scene.load.refused).toBe(0);
@@ -126,7 +128,7 @@ describe("one owner left", () => {
     const started = performance.now();
     await expect(scene.plane.control.read("n")).rejects.toMatchObject({ code: "KV_NO_QUORUM" });
     expect(performance.now() - started).toBeLessThan(500);
-    expect(anonymousBytes(process.pid) - memory).toBeLessThan(100 * MIB);
+    expect(anonymousBytes(process.pid) - memory).toBeLessThan(QUEUES_AND_GARBAGE);
     for (const name of ["c", "b"] as const) renameSync(`${scene.directory(name)}.away`, scene.directory(name));
     await scene.untilUp("b");
     await scene.untilUp("c");
