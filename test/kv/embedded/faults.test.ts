@@ -127,7 +127,7 @@ describe("one owner left", () => {
     await vi.waitFor(() => expect(scene.load.refused).toBeGreaterThan(200), WAIT);
     const started = performance.now();
     await expect(scene.plane.control.read("n")).rejects.toMatchObject({ code: "KV_NO_QUORUM" });
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect(anonymousBytes(process.pid) - memory).toBeLessThan(QUEUES_AND_GARBAGE);
     for (const name of ["c", "b"] as const) renameSync(`${scene.directory(name)}.away`, scene.directory(name));
     await scene.untilUp("b");
