@@ -63,14 +63,26 @@ interface Dispute {
 
 function settle(state: PartitionState, { attempts, cause, verify }: Dispute, reading: BoundsReading): Step {
   const bounds = { logStart: reading.logStart, end: reading.end };
-  const position = state.position ?? 0;
+  // A reader that looks for the last acknowledged record stands before it; what is wanted comes behind it.
+  const position = Math.max(state.position ?? 0, state.watermark ?? 0);
   const stop = outOfRange(position, bounds);
   if (stop?.code === "BELOW_LOG_START") return halted(state, stop);
   if (attempts >= state.disputesMax) {
     return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });
   }
   if (stop !== undefined) return dispute(state, attempts + 1, cause, verify);
-  return resume(state, attempts, verify ?? recognisable(state, bounds.logStart), position);
+  const wanted = verify ?? recognisable(state, bounds.logStart);
+  if (wanted === undefined || wanted.fingerprint.offset >= bounds.logStart) {
+    return resume(state, attempts, wanted, position);
+  }
+  // Retention took the record meanwhile.
+  if (wanted.ifAbsent === "go-on") return resume(state, attempts, undefined, position);
+  return halted(state, {
+    code: "TOPIC_RECREATED",
+    detail: "no commit, and no record left to recognise the log by",
+    wanted: position,
+    bounds,
+  });
 }
 
 /**
@@ -84,7 +96,7 @@ function recognisable({ fingerprint }: PartitionState, logStart: Offset): Verifi
 
 function resume(state: PartitionState, disputes: number, verify: Verification | undefined, position: Offset): Step {
   if (verify === undefined) {
-    const running: PartitionState = { ...state, phase: { phase: "running", disputes }, fetching: true };
+    const running: PartitionState = { ...state, phase: { phase: "running", disputes }, position, fetching: true };
     return { state: running, effects: [{ effect: "begin", position }] };
   }
   const from = verify.fingerprint.offset;

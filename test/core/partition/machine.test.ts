@@ -182,6 +182,32 @@ describe("recognising the log", () => {
   });
 });
 
+describe("a dispute while the log is being recognised", () => {
+  const fingerprint = { offset: 49, timestampMs: 1, hash: "aa" };
+  const copy = { watermark: 50, fingerprint, logStartSeen: 0 };
+  const known = (committed: number | undefined): PartitionEvent => ({
+    event: "facts",
+    facts: { startRecord: undefined, committed, copy, bounds: { logStart: 0, end: 100 } },
+    stop: undefined,
+  });
+  const fault: PartitionEvent = { event: "fetch-fault", position: 49, fault: "out-of-range", detail: "out of range" };
+
+  it("names what is wanted, not the applied record before it", () => {
+    const lost = run([known(50), fault, bounds(60, 100)]).state.phase;
+    expect(lost).toMatchObject({ stop: { code: "BELOW_LOG_START", wanted: 50, lost: { from: 50, to: 60 } } });
+    let { state } = run([known(50)]);
+    for (let dispute = 0; dispute < DISPUTES_DEFAULT; dispute += 1) state = run([fault, bounds(0, 100)], state).state;
+    expect(state.phase).toMatchObject({ stop: { code: "OFFSET_DISPUTED", wanted: 50 } });
+  });
+
+  it("goes on without the record that retention took, where the commit vouches for the log", () => {
+    const { state, effects } = run([known(50), fault, bounds(50, 100)]);
+    expect([state.phase.phase, state.position, effects]).toEqual(["running", 50, [{ effect: "begin", position: 50 }]]);
+    const lone = run([known(undefined), fault, bounds(50, 100)]).state.phase;
+    expect(lone).toMatchObject({ phase: "stopped", stop: { code: "TOPIC_RECREATED", wanted: 50 } });
+  });
+});
+
 describe("commits (I1, I2)", () => {
   it("follow the copy, never precede it", () => {
     const { state } = run([startedAt(5), batch(5, 10), acknowledged(1)]);
