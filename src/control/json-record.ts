@@ -75,8 +75,17 @@ export async function replaceRecord<S extends TSchema>(
 }
 
 function decode<S extends TSchema>(name: string, schema: S, bytes: Uint8Array): Static<S> {
-  const value: unknown = JSON.parse(decoder.decode(bytes));
+  const value = parse(name, bytes);
   const fault = Value.Errors(schema, value).First();
   invariant(fault === undefined, "CONTROL_FORMAT", `${name}${fault?.path ?? ""}: ${fault?.message ?? ""}`);
   return value;
+}
+
+function parse(name: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    // What the parser says would quote the record.
+    throw new InvariantViolation("CONTROL_FORMAT", `${name}: not JSON in UTF-8`);
+  }
 }
