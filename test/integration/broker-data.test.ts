@@ -1,18 +1,21 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
-import { committedOffsets, createTopic, topicBounds } from "../../local/broker/topics.ts";
+import { committedOffsets, createTopic, deleteTopics, topicBounds } from "../../local/broker/topics.ts";
 import { articleOf, encodeArticle } from "../../local/feed/articles.ts";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
+import { untilCaughtUp } from "../../local/service/verify.ts";
 import { craft } from "../consumers/kafka/support/batch-builder.ts";
-import { uniqueTopic } from "../support/broker.ts";
+import { uniqueTopic, useBroker } from "../support/broker.ts";
 import { startDataBroker, type DataBroker } from "../support/data-broker.ts";
 import { sendExactly } from "../support/exact-producer.ts";
 import { getPartitions, until, type PartitionBody } from "../support/http.ts";
 import { openService } from "../support/open-service.ts";
+import { OperatorClient } from "../support/operator-client.ts";
 
 const MIB = 1024 * 1024;
 let broker: DataBroker;
@@ -103,6 +106,117 @@ it("a damaged batch and one that inflates beyond all bounds stop their partition
     expect((await service.get(`/v1/documents/articles/article-${number}`)).status).toBe(200);
   }
   expect((await topicBounds(broker.brokers, `${topic}.dlq`).catch(() => [])).length).toBe(0);
+});
+
+async function untilStop(operator: OperatorClient, partition: number): Promise<Readonly<Record<string, unknown>>> {
+  const { body } = await until(
+    () => operator.partition(partition),
+    ({ body: seen }) => seen["observed"] === "stopped",
+  );
+  return body["stop"] as Readonly<Record<string, unknown>>;
+}
+
+it("UNDECODABLE_BATCH: goes on from where it stood once the batch is repaired, or behind it when its loss is accepted", async () => {
+  const names = await namesOf("undecodable", 2);
+  const { topic, group } = names;
+  for (const partition of [0, 1]) {
+    for (const number of [0, 1, 2]) {
+      await sendExactly(broker.brokers, topic, [article(10 * partition + number)], partition);
+    }
+  }
+  const flip = (log: Buffer): Buffer => {
+    const second = 12 + log.readInt32BE(8);
+    log.writeUInt8(log.readUInt8(second + 80) ^ 0xff, second + 80);
+    return log;
+  };
+  await broker.whileDown(async (data) => {
+    for (const partition of [0, 1]) await rewrite(data, topic, partition, flip);
+  });
+  const service = await openService({ broker: { brokers: [...broker.brokers] }, source: names });
+  const operator = new OperatorClient(service.url);
+  for (const partition of [0, 1]) {
+    expect(await untilStop(operator, partition)).toMatchObject({
+      code: "UNDECODABLE_BATCH",
+      wanted: "1",
+      page: "docs/stops/UNDECODABLE_BATCH.md",
+    });
+  }
+  const committed = async () => committedOffsets(broker.brokers, group, topic);
+  await until(committed, (offsets) => offsets.get(0) === 1 && offsets.get(1) === 1);
+  // The batch of partition 1 is given up: a range is asked for, and covers it.
+  const refused = await operator.resume(1, { from: "2" });
+  expect([refused.status, refused.body["lost"]]).toEqual([409, { from: "1", to: "2" }]);
+  expect((await operator.resume(1, { from: "2", acceptLoss: { from: "1", toMax: "2" } })).status).toBe(200);
+  await until(committed, (offsets) => offsets.get(1) === 3);
+  expect(await operator.gaps()).toMatchObject([{ partition: 1, from: "1", to: "2", cause: "skipped" }]);
+  // The bytes of partition 0 come back, as from a replica that is whole.
+  await broker.whileDown((data) => rewrite(data, topic, 0, flip));
+  expect((await untilStop(operator, 0))["wanted"]).toBe("1");
+  const answer = await until(
+    () => operator.resume(0, { from: "committed" }),
+    ({ status }) => status !== 503,
+  );
+  expect(answer.status).toBe(200);
+  await untilCaughtUp(service.url, "articles", 30_000);
+  const stored = async (number: number) => (await service.get(`/v1/documents/articles/article-${number}`)).status;
+  for (const number of [0, 1, 2, 10, 12]) expect(await stored(number)).toBe(200);
+  expect(await stored(11)).toBe(404);
+});
+
+it("IDENTITY_CHANGED: another cluster stops the source; back at the old one it goes on, or an epoch is opened for the new one", async () => {
+  const names = await namesOf("identity", 2);
+  const { topic, group } = names;
+  const other = useBroker();
+  await createTopic(other, { topic, partitions: 2 });
+  onTestFinished(() => deleteTopics(other, [topic]));
+  for (const partition of [0, 1]) await sendExactly(broker.brokers, topic, [article(partition)], partition);
+  await sendExactly(other, topic, [article(7), article(8)], 0);
+  const folder = await mkdtemp(join(tmpdir(), "ysearch-identity-"));
+  const at = (brokers: readonly string[]) => openService({ broker: { brokers: [...brokers] }, source: names, folder });
+  const first = await at(broker.brokers);
+  await untilCaughtUp(first.url, "articles", 30_000);
+  const committed = async () => committedOffsets(broker.brokers, group, topic);
+  await until(committed, (offsets) => offsets.get(0) === 1 && offsets.get(1) === 1);
+  expect(await first.stop()).toBe(0);
+  await sendExactly(broker.brokers, topic, [article(2)], 0);
+
+  const wrong = await at(other);
+  const stops = await Promise.all([0, 1].map((partition) => untilStop(new OperatorClient(wrong.url), partition)));
+  for (const stop of stops)
+    expect(stop).toMatchObject({ code: "IDENTITY_CHANGED", page: "docs/stops/IDENTITY_CHANGED.md" });
+  const nowhere = await new OperatorClient(wrong.url).resume(0, { from: "log-start" });
+  expect([nowhere.status, nowhere.body["code"]]).toEqual([409, "EPOCH_REQUIRED"]);
+  expect([...(await committedOffsets(other, group, topic)).values()]).toEqual([-1, -1]);
+  expect((await wrong.get("/v1/documents/articles/article-7")).status).toBe(404);
+  expect(await wrong.stop()).toBe(0);
+
+  // The configuration is pointed back: the stop stands until somebody resumes, and nothing is lost.
+  const back = await at(broker.brokers);
+  const operator = new OperatorClient(back.url);
+  expect((await untilStop(operator, 0))["code"]).toBe("IDENTITY_CHANGED");
+  const { etag } = await operator.call("GET", "/v1/sources/articles");
+  const body = { from: "committed", reason: "the address was wrong" };
+  const resumed = await operator.call("POST", "/v1/sources/articles/resumptions", body, etag);
+  expect(resumed.body["items"]).toMatchObject([{ outcome: "resumed" }, { outcome: "resumed" }]);
+  await untilCaughtUp(back.url, "articles", 30_000);
+  expect((await back.get("/v1/documents/articles/article-2")).status).toBe(200);
+  expect(await operator.gaps()).toEqual([]);
+  await until(committed, (offsets) => offsets.get(0) === 2);
+  expect(await back.stop()).toBe(0);
+
+  // The cluster was replaced in earnest: all of the new log is read, and is newer than everything before.
+  const moved = await at(other);
+  const mover = new OperatorClient(moved.url);
+  await untilStop(mover, 0);
+  const opened = await mover.call("POST", "/v1/sources/articles/epochs", { reason: "moved to the new cluster" });
+  expect([opened.status, opened.body["topicEpoch"]]).toEqual([200, 1]);
+  await sendExactly(other, topic, [article(0)], 1);
+  await untilCaughtUp(moved.url, "articles", 30_000);
+  for (const number of [1, 2, 7, 8]) {
+    expect((await moved.get(`/v1/documents/articles/article-${number}`)).status).toBe(200);
+  }
+  const { body: newest } = await moved.get("/v1/documents/articles/article-0");
+  expect(newest).toMatchObject({ provenance: { topicEpoch: 1, partition: 1, offset: "0" } });
 });
 
 /** Resident memory of the service, from its own metrics. */

@@ -8,6 +8,8 @@ import type { ServiceProcess } from "../../local/service/service-process.ts";
 import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
 import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
 import { uniqueTopic } from "../support/broker.ts";
+import { until } from "../support/http.ts";
+import { OperatorClient } from "../support/operator-client.ts";
 import { getSource, openService, untilSource, warnings } from "../support/open-service.ts";
 import { startProxiedBroker, type ProxiedBroker } from "../support/proxied-broker.ts";
 
@@ -142,6 +144,57 @@ it("never has a topic created by asking for it: not the one that was deleted, no
   expect((await getSource(service)).recentErrors.some(({ code }) => code === "BROKER_TOPIC_MISSING")).toBe(true);
   const topics = await withAdmin(broker.admin, (admin) => admin.listTopics());
   expect(topics.filter((name) => name.startsWith(topic))).toEqual([]);
+});
+
+it("OFFSET_DISPUTED: an offset that bounds contain and a replica denies stops that partition alone; its page gets it going", async () => {
+  const running = await run({ disputeFor: "2s", retryMax: "500ms" });
+  const { service, send, topic, group } = running;
+  const operator = new OperatorClient(service.url);
+  await expectApplied(running);
+  const committed = async (partition: number) => (await committedOffsets(broker.admin, group, topic)).get(partition);
+  const [zero, one] = await topicBounds(broker.admin, topic);
+  await until(
+    () => committed(0),
+    (offset) => offset === zero?.end,
+  );
+  broker.proxy.outOfRange = new Set([0]);
+  onTestFinished(() => {
+    broker.proxy.outOfRange = new Set();
+  });
+  await send(60);
+  const { body } = await until(
+    () => operator.partition(0),
+    ({ body: seen }) => seen["observed"] === "stopped",
+  );
+  const end = (await topicBounds(broker.admin, topic)).map((bounds) => bounds.end);
+  expect(body["stop"]).toMatchObject({
+    code: "OFFSET_DISPUTED",
+    wanted: String(zero?.end),
+    bounds: { logStart: "0", end: String(end[0]) },
+    page: "docs/stops/OFFSET_DISPUTED.md",
+  });
+  // Nothing moved; the sibling, which the same broker answers, is read to its end.
+  expect(await committed(0)).toBe(zero?.end);
+  await until(
+    () => committed(1),
+    (offset) => offset === end[1],
+  );
+  expect(end[1]).toBeGreaterThan(one?.end ?? 0);
+  const { recentErrors } = await getSource(service);
+  expect(recentErrors.find(({ code }) => code === "FETCH_OUT_OF_RANGE")?.text).toBeDefined();
+  // Before the broker is healthy the resumption is taken, and the partition stops again where it stood.
+  expect((await operator.resume(0, { from: "committed" })).status).toBe(200);
+  await until(
+    () => operator.partition(0),
+    ({ body: seen }) =>
+      seen["observed"] === "stopped" &&
+      (seen["stop"] as { since: string }).since !== (body["stop"] as { since: string }).since,
+  );
+  expect(await committed(0)).toBe(zero?.end);
+  broker.proxy.outOfRange = new Set();
+  expect((await operator.resume(0, { from: "committed" })).status).toBe(200);
+  await expectApplied(running);
+  expect(await operator.gaps()).toEqual([]);
 });
 
 it("ends in its time and with 0 when it is told to while the broker is away, and goes on after that", async () => {

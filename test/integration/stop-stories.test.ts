@@ -16,7 +16,9 @@ import { join } from "node:path";
 import { useBroker } from "../support/broker.ts";
 import { until } from "../support/http.ts";
 import { OperatorClient } from "../support/operator-client.ts";
-import { openScenario, type Scenario } from "../support/scenario.ts";
+import { updateRecord } from "../../src/control/json-record.ts";
+import { LedgerRecord, recordNames } from "../../src/control/records.ts";
+import { openScenario, type Scenario, withPlane } from "../support/scenario.ts";
 
 /** Each story stops a partition in earnest, then does what the page of its stop says, over HTTP alone. */
 const limits = { disputeFor: "2s", retryMax: "500ms", metadataMaxAge: "1s" };
@@ -191,6 +193,60 @@ async function untilAsked(operator: OperatorClient, committed: string): Promise<
     ({ body }) => body["committed"] === committed,
   );
 }
+
+/** Closes, or opens again, the last row of a ledger: it is open by a promise of ours. */
+async function closeLedger(folder: string, until: number | null): Promise<void> {
+  await withPlane(folder, async ({ control }) => {
+    await updateRecord(control, recordNames.ledger("articles", 0, 0), LedgerRecord, (present) => {
+      if (present === undefined) throw new Error("there is a ledger");
+      return {
+        ...present,
+        rows: present.rows.map((row, index, all) => (index < all.length - 1 ? row : { ...row, until })),
+      };
+    });
+  });
+}
+
+describe("INVARIANT_BROKEN", () => {
+  it("commits nothing, leaves the process and the sibling alone, and goes on from committed once it is mended", async () => {
+    const { service, operator, feed, producer, brokers, topic, group, folder } = await open(2);
+    await producer.send(feed.next(60, NOW));
+    await untilCaughtUp(service.url, "articles", 30_000);
+    await untilCommitted(scenario as Scenario);
+    const before = (await committedOffsets(brokers, group, topic)).get(0);
+    expect(await service.stop()).toBe(0);
+    await closeLedger(folder, before ?? 0);
+    await producer.send(feed.next(60, NOW));
+    await service.restart();
+    const stop = await untilStop(operator);
+    expect([stop["code"], stop["text"]]).toEqual([
+      "INVARIANT_BROKEN",
+      expect.stringContaining("LEDGER_CLOSED") as string,
+    ]);
+    const [, one] = await topicBounds(brokers, topic);
+    await until(
+      () => committedOffsets(brokers, group, topic),
+      (committed) => committed.get(1) === one?.end,
+    );
+    expect((await committedOffsets(brokers, group, topic)).get(0)).toBe(before);
+    expect((await service.get("/readyz")).status).toBe(200);
+    // What is not understood stops again, where it stood.
+    expect((await operator.resume(0, { from: "committed" })).status).toBe(200);
+    await until(
+      () => operator.partition(0),
+      ({ body }) => body["observed"] === "stopped" && (body["stop"] as typeof stop)["since"] !== stop["since"],
+    );
+    expect(await service.stop()).toBe(0);
+    await closeLedger(folder, null);
+    await service.restart();
+    expect((await untilStop(operator))["code"]).toBe("INVARIANT_BROKEN");
+    expect((await operator.resume(0, { from: "committed" })).status).toBe(200);
+    await untilCaughtUp(service.url, "articles", 30_000);
+    await untilCommitted(scenario as Scenario);
+    expect(await differingArticles(service.url, "articles", feed.expected)).toEqual([]);
+    expect(await operator.gaps()).toEqual([]);
+  });
+});
 
 describe("a topic that is deleted and created again", () => {
   it("is read under a topic epoch: what it says is newer than everything before", async () => {

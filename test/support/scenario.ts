@@ -7,6 +7,7 @@ import { FeedProducer } from "../../local/feed/producer.ts";
 import { ServiceProcess } from "../../local/service/service-process.ts";
 import { systemClock } from "../../src/clock.ts";
 import { copyKey } from "../../src/core/keys.ts";
+import type { KvPlane } from "../../src/ports/kv-plane.ts";
 import { openEmbeddedPlane } from "../../src/kv/embedded/open.ts";
 import { silent } from "./silent.ts";
 import { uniqueTopic } from "./broker.ts";
@@ -65,17 +66,26 @@ export async function openScenario(options: ScenarioOptions): Promise<Scenario> 
   return { brokers, topic, group, partitions, folder, service, producer, close };
 }
 
-/**
- * Partitions whose committed offset is not covered by copies at two owners: "no commit was ever ahead of two owners". Opens
- * the data itself, so the service must be dead.
- */
-export async function commitsAheadOfOwners(scenario: Scenario): Promise<readonly string[]> {
-  const { brokers, group, topic, folder } = scenario;
-  const committed = await committedOffsets(brokers, group, topic);
+/** Opens the data itself, so the service must be dead. */
+export async function withPlane<T>(folder: string, work: (plane: KvPlane) => Promise<T>): Promise<T> {
   const [a, b, c] = ["a", "b", "c"].map((owner) => join(folder, "data", owner));
   if (a === undefined || b === undefined || c === undefined) throw new Error("three owners");
   const plane = await openEmbeddedPlane({ directories: [a, b, c], writeAcks: 2, clock: systemClock, logger: silent });
   try {
+    return await work(plane);
+  } finally {
+    await plane.close();
+  }
+}
+
+/**
+ * Partitions whose committed offset is not covered by copies at two owners: "no commit was ever ahead of two owners". The
+ * service must be dead.
+ */
+export async function commitsAheadOfOwners(scenario: Scenario): Promise<readonly string[]> {
+  const { brokers, group, topic, folder } = scenario;
+  const committed = await committedOffsets(brokers, group, topic);
+  return withPlane(folder, async (plane) => {
     const ahead: string[] = [];
     for (const [partition, offset] of committed) {
       if (offset < 0) continue;
@@ -84,9 +94,7 @@ export async function commitsAheadOfOwners(scenario: Scenario): Promise<readonly
       if (holding < 2) ahead.push(`partition ${partition}: committed ${offset}, held by ${holding} owners`);
     }
     return ahead;
-  } finally {
-    await plane.close();
-  }
+  });
 }
 
 /** Moves the group back to the start of the topic; the service must be stopped. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { FetchAnswers } from "./fetch-answers.ts";
 
 /** What a proxy does with the bytes that pass. `blackhole`: takes everything, forwards nothing, says nothing. */
 export type ProxyMode =
@@ -17,6 +18,8 @@ export class TcpProxy {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #server: Server | undefined;
   #mode: ProxyMode = { mode: "forward" };
+  /** Partitions whose fetches are answered as out of range, whatever the broker says. */
+  outOfRange: ReadonlySet<number> = new Set();
   /** Connections taken so far. */
   connections = 0;
   /** Bytes that clients have sent so far. */
@@ -66,8 +69,13 @@ export class TcpProxy {
     const broker = connect({ port: this.#target, host: "127.0.0.1" });
     const pair = [client, broker] as const;
     this.#pairs.add(pair);
-    this.#pipe(client, broker, (bytes) => (this.sentBytes += bytes));
-    this.#pipe(broker, client, () => undefined);
+    const answers = new FetchAnswers(() => this.outOfRange);
+    this.#pipe(client, broker, (bytes) => {
+      this.sentBytes += bytes.length;
+      answers.asked(bytes);
+      return bytes;
+    });
+    this.#pipe(broker, client, (bytes) => answers.answered(bytes));
     for (const socket of pair) {
       socket.on("error", () => undefined);
       socket.once("close", () => {
@@ -77,9 +85,9 @@ export class TcpProxy {
     }
   }
 
-  #pipe(from: Socket, to: Socket, count: (bytes: number) => void): void {
-    from.on("data", (bytes) => {
-      count(bytes.length);
+  #pipe(from: Socket, to: Socket, pass: (bytes: Buffer) => Buffer): void {
+    from.on("data", (given) => {
+      const bytes = pass(given);
       const mode = this.#mode;
       if (mode.mode === "blackhole") return;
       if (mode.mode === "forward") to.write(bytes);
