@@ -20,6 +20,29 @@ export interface CellAddress {
 /** One cell to merge. */
 export interface CellWrite extends CellAddress, OrderedBytes {}
 
+/** One cell of a scan. */
+export interface ScannedCell extends OrderedBytes {
+  readonly key: Uint8Array;
+}
+
+/** Part of a range of cells. */
+export interface CellScan {
+  readonly space: CellSpace;
+  /** First key, inclusive; at most one byte longer than {@link KEY_BYTES_MAX}, as is `to`. */
+  readonly from: Uint8Array;
+  /** Exclusive. At or below `from`: nothing. */
+  readonly to: Uint8Array;
+  /** Cells of a page at most, from 1 on; a page also ends after a bounded number of bytes. */
+  readonly limit: number;
+}
+
+/** A page of a range, sorted by the bytes of the keys. */
+export interface ScanPage {
+  readonly cells: readonly ScannedCell[];
+  /** The `from` to go on with; undefined: the range was read to its end. A page that is not the last has at least one cell. */
+  readonly next: Uint8Array | undefined;
+}
+
 /** Longest key, in bytes: fits every engine with its own prefix. */
 export const KEY_BYTES_MAX = 1_900;
 
@@ -128,6 +151,12 @@ export interface KvPlane {
    * @throws KvFault
    */
   restore(addresses: readonly CellAddress[]): Promise<readonly (OrderedBytes | undefined)[]>;
+  /**
+   * Reads the cells of a range at R, a page at a time, by the rule of {@link restore}: what differs, or what one owner alone
+   * has, is written back at W before the page resolves. Pages of a range are not of one moment.
+   * @throws KvFault
+   */
+  scan(range: CellScan): Promise<ScanPage>;
   /** What each owner holds of one cell, for `explain`; an owner that is not up answers undefined in `answers`. */
   inspect(address: CellAddress): Promise<readonly OwnerAnswer[]>;
   owners(): readonly OwnerStatus[];

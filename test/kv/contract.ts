@@ -4,6 +4,7 @@ import { describeBatches } from "./contract/batches.ts";
 import { describeControl } from "./contract/control.ts";
 import { describeLosses } from "./contract/losses.ts";
 import { describeMerging } from "./contract/merging.ts";
+import { describeRanges } from "./contract/ranges.ts";
 import { describeReceipts } from "./contract/receipts.ts";
 import { cell, freshKey, held, text } from "./contract/cells.ts";
 
@@ -72,6 +73,7 @@ export function describePlaneContract(options: ContractOptions): void {
 
     describeMerging(plane);
     describeReceipts(plane);
+    describeRanges(plane, options);
     describeControl(plane, options);
     describeOwners(plane);
     describeLosses(use, options);
@@ -133,6 +135,9 @@ function describeRestarts(use: () => PlaneHarness): void {
     await expect(closed.write([cell(freshKey(), 1, "x")])).rejects.toMatchObject(refused);
     await expect(closed.writeWithReceipts([cell(freshKey(), 1, "x")])).rejects.toMatchObject(refused);
     await expect(closed.restore([cell(freshKey(), 1, "x")])).rejects.toMatchObject(refused);
+    await expect(closed.scan({ space: "slot", from: text("a"), to: text("b"), limit: 1 })).rejects.toMatchObject(
+      refused,
+    );
     await expect(closed.control.read("any")).rejects.toMatchObject(refused);
     await expect(closed.control.list("any")).rejects.toMatchObject(refused);
     await expect(closed.control.compareAndSet("any", undefined, text("x"))).rejects.toMatchObject(refused);

@@ -5,6 +5,7 @@ import {
   type CasOutcome,
   type CellAddress,
   type CellReceipt,
+  type CellScan,
   type CellWrite,
   type ControlRecord,
   type ControlStore,
@@ -12,9 +13,10 @@ import {
   type KvPlane,
   type OwnerAnswer,
   type OwnerStatus,
+  type ScanPage,
 } from "../../src/ports/kv-plane.ts";
 
-export type PlaneCall = "read" | "set" | "write" | "restore";
+export type PlaneCall = "read" | "set" | "write" | "restore" | "scan";
 
 /** An in-memory KV plane with faults as verbs: what it acknowledged survives `crash`, like a plane that flushed at W. */
 export class MemoryPlane implements KvPlane {
@@ -81,6 +83,24 @@ export class MemoryPlane implements KvPlane {
   async restore(addresses: readonly CellAddress[]): Promise<readonly (OrderedBytes | undefined)[]> {
     for (const { space } of addresses) await this.before("restore", space);
     return this.#answer(() => addresses.map((address) => this.cells.get(keyOf(address))));
+  }
+
+  async scan({ space, from, to, limit }: CellScan): Promise<ScanPage> {
+    await this.before("scan", space);
+    return this.#answer(() => {
+      const [first, end] = [from, to].map((key) => keyOf({ space, key }));
+      const keys = [...this.cells.keys()]
+        .filter((key) => key.startsWith(`${space}/`) && key >= (first ?? "") && key < (end ?? ""))
+        .toSorted();
+      const cells = keys.slice(0, limit).flatMap((name) => {
+        const cell = this.cells.get(name);
+        return cell === undefined
+          ? []
+          : [{ key: new Uint8Array(Buffer.from(name.slice(space.length + 1), "hex")), ...cell }];
+      });
+      const last = cells.at(-1);
+      return { cells, next: last === undefined || keys.length <= limit ? undefined : Uint8Array.of(...last.key, 0) };
+    });
   }
 
   /** Three owners that hold the same; those in `unavailable` do not answer. */

@@ -2,7 +2,15 @@ import { createHash } from "node:crypto";
 import { type RootDatabase, type RootDatabaseOptionsWithPath, open } from "lmdb";
 import { AnswerWriter } from "./answers.ts";
 import { type Identity, decodeIdentity, encodeIdentity } from "./identity.ts";
-import { type KeyRange, type Span, type SpanAnswer, type StoreMark, keyBytes, keyText } from "./protocol.ts";
+import {
+  type CellRange,
+  type KeyRange,
+  type Span,
+  type SpanAnswer,
+  type StoreMark,
+  keyBytes,
+  keyText,
+} from "./protocol.ts";
 import { CorruptStore, checkStoreFile } from "./store-file.ts";
 import { compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
 
@@ -95,30 +103,24 @@ export class Environment {
     return { keys, complete: true };
   }
 
+  /** Packs the cells of a range; `complete` says that there are no more. @throws CorruptStore */
+  range({ from, to, limit, bytes: bytesMax }: CellRange): { readonly packed: Buffer; readonly complete: boolean } {
+    const end = keyBytes(to);
+    const { packed, complete } = this.#collect({ start: keyBytes(from) }, (key, cells, bytes) => {
+      if (end.compare(key) <= 0) return "beyond";
+      return cells === limit || (cells > 0 && bytes >= bytesMax) ? "full" : "taken";
+    });
+    return { packed, complete };
+  }
+
   /** Packs the cells of a span. @throws CorruptStore */
   scan(span: Span): SpanAnswer & { readonly packed: Buffer } {
     const upTo = span.upTo === undefined ? undefined : keyBytes(span.upTo);
-    const entries: { readonly key: Buffer; readonly value: Buffer }[] = [];
-    let bytes = 0;
-    let complete = true;
     const start = span.after === undefined ? FIRST_KEY : keyBytes(span.after);
-    for (const key of this.#db.getKeys({ start, exclusiveStart: span.after !== undefined })) {
-      if (upTo !== undefined && upTo.compare(key) < 0) break;
-      if (upTo === undefined && bytes >= span.bytes) {
-        complete = false;
-        break;
-      }
-      const present = this.#get(key);
-      if (present === undefined) continue;
-      const value = Buffer.from(present);
-      entries.push({ key, value });
-      bytes += storedEntryBytes(key, value);
-    }
-    const packed = Buffer.allocUnsafeSlow(bytes);
-    let at = 0;
-    for (const { key, value } of entries) at = putEntry(packed, at, key, value);
-    const last = entries.at(-1);
-    return { cells: entries.length, bytes, last: last === undefined ? undefined : keyText(last.key), complete, packed };
+    return this.#collect({ start, exclusiveStart: span.after !== undefined }, (key, _, bytes) => {
+      if (upTo !== undefined) return upTo.compare(key) < 0 ? "beyond" : "taken";
+      return bytes >= span.bytes ? "full" : "taken";
+    });
   }
 
   /** As {@link scan}, with SHA-256 over the packed cells instead of them. @throws CorruptStore */
@@ -156,6 +158,31 @@ export class Environment {
   /** Closes the files. */
   async close(): Promise<void> {
     await this.#db.close();
+  }
+
+  /** Packs cells from `where` on, as long as `judge`, told what was taken before, lets them be taken. @throws CorruptStore */
+  #collect(
+    where: { readonly start: Buffer; readonly exclusiveStart?: boolean },
+    judge: (key: Buffer, cells: number, bytes: number) => "taken" | "full" | "beyond",
+  ): SpanAnswer & { readonly packed: Buffer } {
+    const entries: { readonly key: Buffer; readonly value: Buffer }[] = [];
+    let bytes = 0;
+    let complete = true;
+    for (const key of this.#db.getKeys(where)) {
+      const verdict = judge(key, entries.length, bytes);
+      complete = verdict !== "full";
+      if (verdict !== "taken") break;
+      const present = this.#get(key);
+      if (present === undefined) continue;
+      const value = Buffer.from(present);
+      entries.push({ key, value });
+      bytes += storedEntryBytes(key, value);
+    }
+    const packed = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    for (const { key, value } of entries) at = putEntry(packed, at, key, value);
+    const last = entries.at(-1);
+    return { cells: entries.length, bytes, last: last === undefined ? undefined : keyText(last.key), complete, packed };
   }
 
   /** A stored value, valid until the next call of lmdb. */

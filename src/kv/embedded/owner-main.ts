@@ -117,6 +117,11 @@ class OwnerMain {
         this.#send({ kind: "listed", id: message.id, complete }, packKeys(keys));
         return;
       }
+      case "range": {
+        const { packed, complete } = this.#environment.range(message.range);
+        this.#send({ kind: "ranged", id: message.id, complete }, packed);
+        return;
+      }
       case "scan": {
         const { packed, ...answer } = this.#environment.scan(message.span);
         this.#send({ kind: "scanned", id: message.id, ...answer }, packed);

@@ -1,6 +1,7 @@
 import { splitAnswers } from "./answers.ts";
 import { type Answer, OwnerDown } from "./pending.ts";
-import type { KeyRange, Span, SpanAnswer, ToOwner } from "./protocol.ts";
+import type { CellRange, KeyRange, Span, SpanAnswer, ToOwner } from "./protocol.ts";
+import type { RangeAnswer } from "./ranges.ts";
 import { type Packed, type StoreAddress, eachEntry, packAddresses } from "./wire.ts";
 
 /** Addresses of one read message. */
@@ -55,6 +56,13 @@ export class OwnerStore {
     const keys: Uint8Array[] = [];
     eachEntry(body, (key) => keys.push(key));
     return { keys, complete: message.kind !== "listed" || message.complete };
+  }
+
+  /** Packed cells of a range. @throws OwnerDown */
+  async range(range: CellRange): Promise<RangeAnswer> {
+    const { message, body } = await this.#ask((id) => ({ kind: "range", id, range }));
+    if (message.kind !== "ranged") throw new OwnerDown("an answer of another kind");
+    return { packed: body, complete: message.complete };
   }
 
   /** Resolves when its process answers and its store is where it was opened. @throws OwnerDown */

@@ -1,6 +1,6 @@
 import { CELL_OVERHEAD_BYTES } from "../../core/cell.ts";
 import { invariant } from "../../core/invariant.ts";
-import { KEY_BYTES_MAX } from "../../ports/kv-plane.ts";
+import { type CellScan, KEY_BYTES_MAX } from "../../ports/kv-plane.ts";
 import { CHUNK_BYTES, type ChunkPool } from "./chunk-pool.ts";
 import { type Packed, type StoreAddress, type StoreWrite, entryBytes, packCells } from "./wire.ts";
 
@@ -10,6 +10,14 @@ const BYTES_PER_TURN = CHUNK_BYTES;
 /** @throws InvariantViolation when the key is longer than {@link KEY_BYTES_MAX}. */
 export function checkAddress({ key }: StoreAddress): void {
   invariant(key.length <= KEY_BYTES_MAX, "KV_KEY_TOO_LONG", `${key.length} bytes, at most ${KEY_BYTES_MAX}`);
+}
+
+/** @throws InvariantViolation when a bound is longer than what follows the longest key, or the limit is no positive integer */
+export function checkScan({ from, to, limit }: CellScan): void {
+  for (const { length } of [from, to]) {
+    invariant(length <= KEY_BYTES_MAX + 1, "KV_KEY_TOO_LONG", `${length} bytes, at most ${KEY_BYTES_MAX + 1}`);
+  }
+  invariant(Number.isSafeInteger(limit) && limit > 0, "KV_SCAN_LIMIT", `a page of ${limit} cells`);
 }
 
 /**

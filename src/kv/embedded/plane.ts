@@ -3,12 +3,14 @@ import {
   type Acks,
   type CellAddress,
   type CellReceipt,
+  type CellScan,
   type CellWrite,
   type ControlStore,
   KvFault,
   type KvPlane,
   type OwnerAnswer,
   type OwnerStatus,
+  type ScanPage,
 } from "../../ports/kv-plane.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -21,7 +23,8 @@ import type { Healer } from "./healer.ts";
 import type { OwnerGroup } from "./owner-group.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { OwnerDown } from "./pending.ts";
-import { checkAddress } from "./packing.ts";
+import { checkAddress, checkScan } from "./packing.ts";
+import { mergePage, rangeOf } from "./ranges.ts";
 import { decodeStored, storeKey } from "./wire.ts";
 
 export interface PlaneOptions {
@@ -85,6 +88,17 @@ export class EmbeddedPlane implements KvPlane {
       restored.push(...part);
     }
     return restored;
+  }
+
+  /** See the port. @throws KvFault; InvariantViolation for a range that makes no sense */
+  async scan(range: CellScan): Promise<ScanPage> {
+    checkScan(range);
+    const group = this.#group;
+    const asked = rangeOf(range);
+    const answers = await group.ask("a scan", group.writeAcks, (link) => link.store.range(asked));
+    const { cells, next, writeBack } = mergePage(answers, range, group.writeAcks);
+    await this.#writeBack(writeBack);
+    return { cells, next };
   }
 
   /** See the port. */
@@ -154,9 +168,13 @@ export class EmbeddedPlane implements KvPlane {
       if (answer?.winner === undefined || !needsWriteBack(answer, group.writeAcks)) return [];
       return [{ space: address.space, key: address.key, ...answer.winner }];
     });
-    // Not through the admission: it is bounded by the answers, and those who wait there may be waiting for this.
-    if (writeBack.length > 0) await group.write(writeBack, group.measure(writeBack));
+    await this.#writeBack(writeBack);
     return merged.map((answer) => answer.winner);
+  }
+
+  /** Not through the admission: it is bounded by the answers, and those who wait there may be waiting for this. */
+  async #writeBack(cells: readonly CellWrite[]): Promise<void> {
+    if (cells.length > 0) await this.#group.write(cells, this.#group.measure(cells));
   }
 
   #stateChanged(link: OwnerLink): void {

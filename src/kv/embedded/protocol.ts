@@ -30,6 +30,7 @@ export type ToOwner =
   /** Body: packed addresses. */
   | { readonly kind: "read"; readonly id: number }
   | { readonly kind: "list"; readonly id: number; readonly range: KeyRange }
+  | { readonly kind: "range"; readonly id: number; readonly range: CellRange }
   | { readonly kind: "scan"; readonly id: number; readonly span: Span }
   | { readonly kind: "digest"; readonly id: number; readonly span: Span }
   | { readonly kind: "identify"; readonly id: number; readonly identity: Identity }
@@ -45,6 +46,14 @@ export interface KeyRange {
   readonly prefix: KeyText;
   readonly after: KeyText | undefined;
   readonly limit: number;
+}
+
+/** Cells whose store keys are in `[from, to)`: at most `limit` and, beyond the first, about `bytes`. */
+export interface CellRange {
+  readonly from: KeyText;
+  readonly to: KeyText;
+  readonly limit: number;
+  readonly bytes: number;
 }
 
 /**
@@ -84,6 +93,8 @@ export type FromOwner =
   | { readonly kind: "answers"; readonly id: number; readonly count: number }
   /** The keys are in the body, as packed addresses. */
   | { readonly kind: "listed"; readonly id: number; readonly complete: boolean }
+  /** The cells are in the body, packed; `complete` says that there are no more. */
+  | { readonly kind: "ranged"; readonly id: number; readonly complete: boolean }
   /** The cells are in the body, packed. */
   | ({ readonly kind: "scanned"; readonly id: number } & SpanAnswer)
   /** `hash` is SHA-256 over the packed cells. */

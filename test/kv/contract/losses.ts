@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CellWrite, KvFault, type KvPlane } from "../../../src/ports/kv-plane.ts";
 import type { ContractOptions, OwnerFaults, PlaneHarness } from "../contract.ts";
 import { cell, freshKey, held, text } from "./cells.ts";
+import { describeScannedLosses } from "./ranges.ts";
 
 /** More requests than any call makes of one owner. */
 const REQUESTS_MAX = 12;
@@ -30,6 +31,7 @@ export function describeLosses(harness: () => PlaneHarness, options: ContractOpt
     describeAbsence(use);
     describeSteps(use);
     describeStranded(use);
+    describeScannedLosses(use.plane, use.owners, options);
     describeAbsentNames(use);
     describeRepair(use);
   });
@@ -80,6 +82,8 @@ function describeAbsence({ plane, owners, restart, options }: Use): void {
     await expect(plane().writeWithReceipts([cell(key, 6, "six")])).rejects.toMatchObject(NO_QUORUM);
     await expect(plane().control.compareAndSet("absence/two", undefined, text("x"))).rejects.toBeInstanceOf(KvFault);
     await expect(plane().restore([cell(key, 0, "")])).rejects.toMatchObject(NO_QUORUM);
+    const range = { space: "document", from: key, to: Uint8Array.of(...key, 1), limit: 1 } as const;
+    await expect(plane().scan(range)).rejects.toMatchObject(NO_QUORUM);
     const answers = await plane().inspect({ space: "document", key });
     expect(answers.map(({ answer }) => answer).toSorted()).toEqual(["holds", "unavailable", "unavailable"]);
     await owners().restore(b);
@@ -138,6 +142,14 @@ const CALLS: readonly Call[] = [
     run: async (plane, key) => {
       const [first, second] = await plane.restore([cell(key, 0, ""), cell(freshKey(), 0, "")]);
       expect([first, second]).toEqual([{ order: 1, bytes: text("before") }, undefined]);
+    },
+  },
+  {
+    name: "scan",
+    run: async (plane, key) => {
+      const to = Uint8Array.of(...key, 1);
+      const page = await plane.scan({ space: "document", from: key, to, limit: 2 });
+      expect(page).toEqual({ cells: [{ key, order: 1, bytes: text("before") }], next: undefined });
     },
   },
   {

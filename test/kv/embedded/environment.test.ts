@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
+import { open as openLmdb } from "lmdb";
 import { afterAll, describe, expect, it } from "vitest";
 import { Environment } from "../../../src/kv/embedded/environment.ts";
 import { type Span, keyText } from "../../../src/kv/embedded/protocol.ts";
@@ -41,6 +42,15 @@ const cells = fc.array(
   { maxLength: 6 },
 );
 
+const slotText = (key: string): string => keyText(storeKey({ space: "slot", key: Buffer.from(key, "latin1") }));
+const RANGES = [
+  ["", "ÿÿÿ", MIB],
+  ["", "b", 40],
+  ["a\0", "b\0", 1],
+  ["b", "a", MIB],
+  ["ÿ", "ÿ", MIB],
+] as const;
+
 describe("an environment", () => {
   it("holds, lists, scans and hashes what a map of the same merges does", () => {
     const spans: Span[] = [undefined, ...KEYS].flatMap((after) =>
@@ -73,6 +83,10 @@ describe("an environment", () => {
             limit,
           };
           expect(environment.list(range)).toEqual(memory.list(range));
+          for (const [from, to, bytes] of RANGES) {
+            const cellRange = { from: slotText(from), to: slotText(to), limit, bytes };
+            expect(environment.range(cellRange)).toEqual(memory.range(cellRange));
+          }
         }
       }),
       { seed: 1, numRuns: 12 },
@@ -90,6 +104,29 @@ describe("an environment", () => {
       const { packed } = environment.read(Buffer.from(address.buffer, 0, address.length), MIB);
       expect(decodeStored(splitAnswers(packed, 1)[0] ?? Buffer.alloc(0)).bytes).toEqual(Uint8Array.of(byte, 0));
     }
+  });
+
+  it("refuses to read, scan or send a cell that fails its sum", async () => {
+    const directory = mkdtempSync(join(root, "e"));
+    const address = cellOf(0, 5, Uint8Array.of(1));
+    const raw = openLmdb<Buffer, Buffer>({
+      path: directory,
+      noSubdir: false,
+      encoding: "binary",
+      keyEncoding: "binary",
+    });
+    await raw.put(Buffer.from(storeKey(address)), Buffer.alloc(20, 1));
+    await raw.close();
+    const environment = new Environment(directory, 16 * MIB);
+    opened.push(environment);
+    const { buffer, length } = packAddresses([address], 0, 1);
+    const range = { from: slotText(""), to: slotText("b"), limit: 9, bytes: MIB };
+    const span = { after: undefined, upTo: undefined, bytes: MIB };
+    expect(() => environment.read(Buffer.from(buffer, 0, length), MIB)).toThrow(CorruptStore);
+    expect(() => environment.range(range)).toThrow(CorruptStore);
+    expect(() => environment.scan(span)).toThrow(CorruptStore);
+    expect(() => environment.digest(span)).toThrow(CorruptStore);
+    expect(() => environment.merge([pack([address])])).toThrow(CorruptStore);
   });
 
   it("takes nothing of a batch in which one cell fails its sum", () => {

@@ -5,6 +5,7 @@ import { AnswerWriter } from "../../../src/kv/embedded/answers.ts";
 import type { Identity } from "../../../src/kv/embedded/identity.ts";
 import type { OwnerEvents, OwnerProcess, SpawnOwner } from "../../../src/kv/embedded/owner-process.ts";
 import {
+  type CellRange,
   type FromOwner,
   type KeyRange,
   type OwnerReason,
@@ -82,6 +83,20 @@ export class MemoryStore {
   list({ prefix, after, limit }: KeyRange): { readonly keys: readonly Buffer[]; readonly complete: boolean } {
     const found = this.#keys().filter((key) => key.startsWith(prefix) && (after === undefined || key > after));
     return { keys: found.slice(0, limit).map(keyBytes), complete: found.length <= limit };
+  }
+
+  range({ from, to, limit, bytes: bytesMax }: CellRange): { readonly packed: Buffer; readonly complete: boolean } {
+    const found = this.#keys().filter((key) => key >= from && key < to);
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    for (const key of found) {
+      if (parts.length === limit || (parts.length > 0 && bytes >= bytesMax)) break;
+      const value = this.#get(key) ?? Buffer.alloc(0);
+      const entry = Buffer.alloc(storedEntryBytes(keyBytes(key), value));
+      bytes += putEntry(entry, 0, keyBytes(key), value);
+      parts.push(entry);
+    }
+    return { packed: Buffer.concat(parts), complete: parts.length === found.length };
   }
 
   scan({ after, upTo, bytes: bytesMax }: Span): SpanAnswer & { readonly packed: Buffer } {
@@ -333,6 +348,12 @@ class MemoryProcess implements OwnerProcess {
       case "list": {
         const { keys, complete } = store.list(message.range);
         this.#answer({ kind: "listed", id: message.id, complete }, packKeys(keys));
+        return;
+      }
+      case "range": {
+        const range = { ...message.range, bytes: Math.min(message.range.bytes, spanBytesMax) };
+        const { packed, complete } = store.range(range);
+        this.#answer({ kind: "ranged", id: message.id, complete }, packed);
         return;
       }
       case "scan": {

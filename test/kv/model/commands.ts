@@ -15,6 +15,7 @@ export type Command =
       readonly cells: readonly (readonly [number, number, number])[];
     }
   | { readonly kind: "restore" }
+  | { readonly kind: "scan"; readonly limit: number }
   | { readonly kind: "set"; readonly record: number; readonly back: number }
   | { readonly kind: "read"; readonly record: number }
   | { readonly kind: "list"; readonly limit: number }
@@ -40,6 +41,7 @@ const calls = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("restore" as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("scan" as const), limit: some(3) }) },
   {
     weight: 5,
     arbitrary: fc.record({ kind: fc.constant("set" as const), record: fc.nat(RECORDS - 1), back: fc.nat(1) }),
@@ -112,6 +114,7 @@ const reads: readonly Command[] = [
   { kind: "restore" },
   ...Array.from({ length: RECORDS }, (_, record) => ({ kind: "read", record }) as const),
   { kind: "list", limit: 2 },
+  { kind: "scan", limit: 1 },
 ];
 /** Everything is read while `owner` is away. */
 const readWithout = (owner: Index): readonly Command[] => [on("leave", owner), ...reads, drain, on("return", owner)];

@@ -73,6 +73,8 @@ export class World {
         return this.#write(command.cells, command.receipts);
       case "restore":
         return this.#restore();
+      case "scan":
+        return this.#call(this.#scan(command.limit), () => undefined);
       case "set":
         return this.#set(command.record, command.back);
       case "read":
@@ -133,6 +135,27 @@ export class World {
     this.#call(this.#opened.restore(addresses), (answers) => {
       for (const [key, address] of addresses.entries()) this.#cells.read(nameOf(address), least[key], answers[key]);
     });
+  }
+
+  /** Pages of the slots; each of them is a read of all that it covers. */
+  async #scan(limit: number): Promise<void> {
+    const plane = this.#opened;
+    let from: Uint8Array | undefined = Buffer.from("k");
+    while (from !== undefined) {
+      const first = Buffer.from(from);
+      const names = Array.from({ length: KEYS }, (_, key) => toCell(key, 0, 0))
+        .filter(({ space, key }) => space === "slot" && first.compare(key) <= 0)
+        .map(nameOf);
+      const least = new Map(names.map((name) => [name, this.#cells.least(name)]));
+      const { cells, next } = await plane.scan({ space: "slot", from, to: Buffer.from("l"), limit });
+      const answers = new Map(cells.map((cell) => [Buffer.from(cell.key).toString(), cell]));
+      const covered = names.filter((name) => next === undefined || Buffer.from(name).compare(next) < 0);
+      for (const name of covered) this.#cells.read(name, least.get(name), answers.get(name));
+      if ([...answers.keys()].join() !== covered.filter((name) => answers.has(name)).join() || cells.length > limit) {
+        throw new Error(`scanned ${[...answers.keys()].join()} in pages of ${limit}`);
+      }
+      from = next;
+    }
   }
 
   #set(record: number, back: number): void {
@@ -269,6 +292,7 @@ export class World {
     }
     await this.#until(this.#opened.compareOwners());
     this.#restore();
+    this.#call(this.#scan(1), () => undefined);
     for (let record = 0; record < RECORDS; record += 1) this.#read(record);
     this.#list(RECORDS + 1);
     await this.#turns(2_000, undefined);
