@@ -166,7 +166,7 @@ export const ERRORS = {
     kind: "wrong-state",
     title: "Old partitions are not read to their end, or producers are not quiet",
     remedy:
-      "Stop the producers, resume the partitions that the context names from committed, wait until they are read to their end, and repeat.",
+      "Stop the producers, resume each partition that the context names from its `resumeFrom`, wait until they are read to their end, and repeat.",
   },
   EPOCH_EXHAUSTED: {
     kind: "impossible",
@@ -181,7 +181,8 @@ export const ERRORS = {
   BARRIER_UNKNOWN: {
     kind: "not-found",
     title: "The source has no such barrier",
-    remedy: "A barrier is kept for a day; set a new one: POST /v1/sources/{source}/barriers.",
+    remedy:
+      "A barrier is kept for a day, and one that is done until its place is needed; set a new one: POST /v1/sources/{source}/barriers.",
   },
   BARRIER_BLOCKED: {
     kind: "wrong-state",
@@ -195,8 +196,8 @@ export const ERRORS = {
   },
   BARRIERS_TOO_MANY: {
     kind: "too-many",
-    title: "The source has as many barriers as it can have",
-    remedy: "Set one barrier for several writes, or wait until earlier ones expire, a day after they were set.",
+    title: "The source has as many unfinished barriers as it can have",
+    remedy: "Set one barrier for several writes; look why earlier ones are not done: GET /v1/lag, GET /v1/sources.",
   },
   RECORD_UNREADABLE: {
     kind: "impossible",

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { BARRIER_SLOTS } from "../../src/control/barrier-records.ts";
 import { BARRIER_STATES } from "../../src/ports/barriers.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
@@ -64,12 +65,13 @@ export const Barrier = Closed({
   source: Text("Name of the source."),
   state: Words(
     BARRIER_STATES,
-    "`done`: everything below it is applied, or counted in `losses`. Never while a stop or a hold leaves open whether the log is the one that was applied. `blocked`: partitions that it waits for are stopped or paused. `given-up`: an operator opened another log before it was done.",
+    "`done`: everything below it is applied, or counted in `losses`; final, since `doneAt`. It is never found while a stop or a hold leaves open whether the log is the one that was applied. `blocked`: partitions that it waits for are stopped or paused. `given-up`: an operator opened another log before it was done.",
   ),
   at: Words(["now", "timestamp", "offsets"], "What it was fixed from."),
   timestamp: Type.Optional(Time),
   actor: Text("Name of the token that set it."),
   createdAt: Time,
+  doneAt: Type.Optional(Time),
   expiresAt: Time,
   asOf: Time,
   partitions: Type.Array(BarrierPartition, {
@@ -109,8 +111,7 @@ export const createBarrierSchema = {
   ...operation({
     operationId: "createBarrier",
     summary: "Set a barrier",
-    description:
-      "Fixes `now`, a time or offsets to offsets, and stores them: whether everything below is applied is then asked of the barrier, on any instance. 409 when partitions that it would wait for are stopped or paused. At most 64 per source, each kept for a day. Needs the role operator.",
+    description: `Fixes \`now\`, a time or offsets to offsets, and stores them: whether everything below is applied is then asked of the barrier, on any instance. 409 when partitions that it would wait for are stopped or paused. At most ${BARRIER_SLOTS} per source, each kept for a day; a further one takes the place of the oldest that is done. Needs the role operator.`,
     tag: "barriers",
     params: SourceParams,
     querystring: NO_QUERY,

@@ -6,7 +6,7 @@ import type { Barrier } from "./schema.ts";
 
 /** Writes a barrier as the API spells it. */
 export function barrierBody(view: BarrierView): Static<typeof Barrier> {
-  const { id, source, state, at, timestampMs, actor, createdAt, expiresAt, asOf, partitions, losses } = view;
+  const { id, source, state, at, timestampMs, actor, createdAt, doneAt, expiresAt, asOf, partitions, losses } = view;
   return defined({
     id,
     source,
@@ -15,6 +15,7 @@ export function barrierBody(view: BarrierView): Static<typeof Barrier> {
     timestamp: timestampMs === undefined ? undefined : timeText(timestampMs),
     actor,
     createdAt: timeText(createdAt),
+    doneAt: doneAt === undefined ? undefined : timeText(doneAt),
     expiresAt: timeText(expiresAt),
     asOf: timeText(asOf),
     partitions: partitions.map(partitionBody),

@@ -52,10 +52,15 @@ export function problemDocument(error: StreamsError, requestId: string): Problem
 
 function headersOf(error: StreamsError): Record<string, string> {
   const status = statusOf(error.code);
-  if (status === 503 || status === 429) return { "retry-after": String(RETRY_AFTER_SECONDS) };
+  if (status === 503 || status === 429) return { "retry-after": String(retryAfter(error.extra)) };
   if (status === 401) return { "www-authenticate": authenticate(error.code) };
   if (status === 405) return { allow: isTexts(error.extra["allow"]) ? error.extra["allow"].join(", ") : "" };
   return {};
+}
+
+/** A service that knows when it is worth asking again says so. */
+function retryAfter({ retryAfterSeconds }: StreamsError["extra"]): number {
+  return typeof retryAfterSeconds === "number" ? retryAfterSeconds : RETRY_AFTER_SECONDS;
 }
 
 function authenticate(code: ErrorCode): string {
@@ -82,6 +87,7 @@ function extraMembers(extra: Readonly<Record<string, unknown>>): ExtraMembers {
     else if (name === "differences" && isDifferences(value))
       members.differences = value.map((one) => defined({ ...one }));
     else if (name === "page" && typeof value === "string") members.page = value;
+    else if (name === "retryAfterSeconds") continue;
     else if ((name === "lost" && lost !== undefined) || (name === "bounds" && bounds !== undefined)) continue;
     else if (value !== undefined) context.push({ name, value: typeof value === "string" ? value : jsonText(value) });
   }

@@ -15,13 +15,10 @@ import type {
 } from "../ports/barriers.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
-import { BarrierStore } from "./barrier-store.ts";
+import { BarrierStore, type NewBarrier } from "./barrier-store.ts";
 import { fixOffsets } from "./fixing.ts";
 import { lossesOf } from "./losses.ts";
 import { boundsNow, heldAgainst, type Progress, progressOf, readBinding } from "./progress.ts";
-
-/** A barrier is forgotten after a day. */
-const LIFE_MS = 86_400_000;
 
 /** How often a waiting answer looks: at first, and after a while. */
 const LOOK_MS = 250;
@@ -63,10 +60,10 @@ export class BarrierService implements BarrierCommands {
       progress,
     );
     const createdAt = clock.now();
-    const record = await this.#store.add(source, {
+    const barrier: NewBarrier = {
       at: at.at === "timestamp" ? { at: at.at, timestampMs: at.timestampMs } : { at: at.at },
       createdAt,
-      expiresAt: createdAt + LIFE_MS,
+      ...(stateOf(progress) === "done" ? { doneAt: createdAt } : {}),
       actor,
       log,
       targets: targets.map(({ partition, to }, index) => ({
@@ -74,7 +71,10 @@ export class BarrierService implements BarrierCommands {
         from: Math.min(progress[index]?.applied ?? 0, to),
         to,
       })),
-    });
+    };
+    const isDone = async (other: BarrierRecord): Promise<boolean> =>
+      stateOf(await judged(service, other.log, other.targets)) === "done";
+    const record = await this.#store.add(source, barrier, isDone);
     return this.#view(service, record, progress);
   }
 
@@ -86,6 +86,7 @@ export class BarrierService implements BarrierCommands {
     this.#waiting += 1;
     try {
       let progress = await judged(service, record.log, record.targets);
+      if (record.doneAt !== undefined) return await this.#view(service, record, progress);
       for (let looks = 1; stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal); looks += 1) {
         const delayMs = Math.min(LOOK_MS * looks, LATER_LOOK_MS, Math.max(until - clock.monotonic(), 1));
         await this.#pause(delayMs, wait.signal);
@@ -93,10 +94,18 @@ export class BarrierService implements BarrierCommands {
         // What was done at an earlier look has to be so still: its log may have been replaced while others were waited for.
         if (stateOf(progress) === "done") progress = await judged(service, record.log, record.targets);
       }
-      return await this.#view(service, record, progress);
+      return await this.#view(service, await this.#settled(source, record, progress), progress);
     } finally {
       this.#waiting -= 1;
     }
+  }
+
+  /** Done is said for good: it is stored before it is told. @throws KvFault */
+  async #settled(source: string, record: BarrierRecord, progress: readonly Progress[]): Promise<BarrierRecord> {
+    if (stateOf(progress) !== "done") return record;
+    const doneAt = this.#parts.clock.now();
+    await this.#store.settle(source, record, doneAt);
+    return { ...record, doneAt };
   }
 
   #goesOn(until: number, signal: AbortSignal): boolean {
@@ -117,17 +126,20 @@ export class BarrierService implements BarrierCommands {
   }
 
   async #view(service: SourceService, record: BarrierRecord, progress: readonly Progress[]): Promise<BarrierView> {
-    const { number, at, targets, log: _log, ...rest } = record;
+    const { number, at, targets, doneAt, log: _log, ...rest } = record;
     const ranges = targets.map((target, index) => ({ ...target, ...epochsOf(progress[index]) }));
     return {
       ...rest,
       id: String(number),
       source: service.name,
-      state: stateOf(progress),
+      state: doneAt === undefined ? stateOf(progress) : "done",
+      ...(doneAt === undefined ? {} : { doneAt }),
       at: at.at,
       ...(at.at === "timestamp" ? { timestampMs: at.timestampMs } : {}),
       asOf: this.#parts.clock.now(),
-      partitions: targets.map((target, index) => partitionOf(target, progress[index])),
+      partitions: targets.map((target, index) =>
+        doneAt === undefined ? partitionOf(target, progress[index]) : doneOf(target, progress[index]),
+      ),
       losses: await lossesOf(this.#gaps, service.name, ranges),
     };
   }
@@ -169,6 +181,11 @@ function partitionOf(
 ): BarrierPartition {
   const { applied = 0, done = false, blocked } = progress ?? {};
   return { ...target, applied, done, ...(blocked === undefined ? {} : { blocked }) };
+}
+
+/** Of a barrier that was found done: what puts the log in doubt since then takes nothing back. */
+function doneOf(target: Parameters<typeof partitionOf>[0], progress: Progress | undefined): BarrierPartition {
+  return { ...target, applied: Math.max(progress?.applied ?? 0, target.to), done: true };
 }
 
 function stateOf(progress: readonly Progress[]): BarrierState {

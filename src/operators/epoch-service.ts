@@ -1,5 +1,5 @@
 import { bindingRecord } from "../control/binding-record.ts";
-import { BindingRecord, StopRecord, recordNames } from "../control/records.ts";
+import { BindingRecord, StartRecordSchema, StopRecord, recordNames } from "../control/records.ts";
 import { readRecord, replaceRecord, type Stored } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
 import { decodeCopy } from "../core/partition/copy.ts";
@@ -96,9 +96,15 @@ export class EpochService implements EpochCommands {
     const [cell] = await service.parts.plane.restore([{ space: "copy", key }]);
     const copy = cell === undefined ? undefined : decodeCopy(cell.bytes);
     const record = await readRecord(control, recordNames.stop(service.name, partition, logOf(binding)), StopRecord);
+    const started = await readRecord(
+      control,
+      recordNames.start(service.name, partition, logOf(binding)),
+      StartRecordSchema,
+    );
+    const startsAt = (record?.value.resumed?.start ?? started?.value)?.from;
     const stands = record !== undefined && (copy?.watermark ?? 0) <= record.value.reach;
     const stop = stands ? (record.value.stop ?? undefined) : undefined;
-    return { partition, stop, copy, bounds: { logStart: bounds.logStart, end: bounds.end } };
+    return { partition, stop, copy, startsAt, bounds: { logStart: bounds.logStart, end: bounds.end } };
   }
 
   async #write(name: string, bound: Stored<BindingRecord>, binding: Binding): Promise<void> {
@@ -123,10 +129,11 @@ function refusalOf(decision: Exclude<EpochDecision, { decision: "open" }>): Stre
   if (decision.decision === "not-needed")
     return new StreamsError("EPOCH_NOT_NEEDED", "nothing says that the log is another one");
   if (decision.decision === "exhausted") return new StreamsError("EPOCH_EXHAUSTED", "the last topic epoch is in use");
-  const behind = decision.behind.map(({ partition, applied, end }) => ({
+  const behind = decision.behind.map(({ partition, applied, end, resumeFrom }) => ({
     partition,
     ...(applied === undefined ? {} : { applied: String(applied) }),
     end: String(end),
+    resumeFrom: String(resumeFrom),
   }));
   const text = `partitions ${behind.map(({ partition }) => partition).join(", ")} hold records that are not applied`;
   return new StreamsError("EPOCH_NOT_READ", text, { behind });

@@ -6,7 +6,10 @@ export type BarrierAt =
   | { readonly at: "timestamp"; readonly timestampMs: number }
   | { readonly at: "offsets"; readonly offsets: ReadonlyMap<number, Offset> };
 
-/** States of a barrier. `blocked`: partitions that it waits for are stopped or paused. `given-up`: another log took their place. */
+/**
+ * States of a barrier. `blocked`: partitions that it waits for are stopped or paused. `given-up`: another log took their place.
+ * `done` is final: it was true when it was first found, whatever becomes of the log.
+ */
 export const BARRIER_STATES = ["waiting", "blocked", "done", "given-up"] as const;
 /** One of {@link BARRIER_STATES}. */
 export type BarrierState = (typeof BARRIER_STATES)[number];
@@ -51,6 +54,8 @@ export interface BarrierView {
   readonly timestampMs?: number;
   readonly actor: string;
   readonly createdAt: number;
+  /** When it was first found done. */
+  readonly doneAt?: number;
   readonly expiresAt: number;
   readonly asOf: number;
   readonly partitions: readonly BarrierPartition[];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BARRIER_LIFE_MS, BARRIER_SLOTS } from "../../src/control/barrier-records.ts";
 import { BarrierService } from "../../src/barriers/barrier-service.ts";
 import type { BarrierAt } from "../../src/ports/barriers.ts";
 import type { Clock } from "../../src/ports/clock.ts";
@@ -178,18 +179,49 @@ describe("a barrier", () => {
     expect(settled).toEqual(["time waiting", "gone waiting", "drain waiting"]);
   });
 
-  it("is one of a bounded number, expires after a day, and gives its place to the next", async () => {
+  it("expires after a day", async () => {
     const world = await running(1);
     const { create, get, later } = barriersOf(world);
-    for (let number = 0; number < 64; number += 1) expect((await create()).id).toBe(String(number));
-    await expect(create()).rejects.toMatchObject({ code: "BARRIERS_TOO_MANY" });
-    expect(await get("63")).toMatchObject({ state: "done" });
-    for (const id of ["64", "x", "01", "-1"]) await expect(get(id)).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
-    later.ms = 86_400_000;
-    await expect(get("63")).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
-    expect((await create()).id).toBe("64");
+    expect((await create()).id).toBe("0");
+    for (const id of ["1", "x", "01", "-1"]) await expect(get(id)).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
+    later.ms = BARRIER_LIFE_MS;
     await expect(get("0")).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
-    expect(await get("64")).toMatchObject({ state: "done" });
+    expect((await create()).id).toBe("1");
+  });
+
+  it("is one of a bounded number; the oldest that is done gives its place to the next, in whatever order they are done", async () => {
+    const world = await running(1);
+    const { create, get } = barriersOf(world);
+    const ahead = (offset: number): BarrierAt => ({ at: "offsets", offsets: new Map([[0, offset]]) });
+    // Two of the first three wait for a record that is to come; the rest is done at once.
+    expect(await create(ahead(1))).toMatchObject({ id: "0", state: "waiting" });
+    expect(await create()).toMatchObject({ id: "1", state: "done" });
+    expect(await create(ahead(2))).toMatchObject({ id: "2", state: "waiting" });
+    for (let number = 3; number < BARRIER_SLOTS; number += 1) expect((await create()).id).toBe(String(number));
+    expect((await create()).id).toBe(String(BARRIER_SLOTS + 1));
+    await expect(get("1")).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
+    expect((await create()).id).toBe(String(BARRIER_SLOTS + 3));
+    for (const id of ["0", "2"]) expect(await get(id)).toMatchObject({ id, state: "waiting" });
+    // One that nobody has asked about since it is done gives way, too, before a caller is refused.
+    for (let number = 4; number < BARRIER_SLOTS; number += 1) await create(ahead(3));
+    for (const place of [1, 3]) expect((await create(ahead(3))).id).toBe(String(2 * BARRIER_SLOTS + place));
+    await expect(create()).rejects.toMatchObject({ code: "BARRIERS_TOO_MANY", extra: { retryAfterSeconds: 60 } });
+    produce(world, 0, "1");
+    world.source.poll();
+    await world.clock.advance(3_000);
+    expect((await create()).id).toBe(String(3 * BARRIER_SLOTS));
+    await expect(get("0")).rejects.toMatchObject({ code: "BARRIER_UNKNOWN" });
+    expect(await get("2")).toMatchObject({ state: "waiting" });
+  });
+
+  it("of several callers at once each has its own", async () => {
+    const world = await running(1);
+    const { create, get } = barriersOf(world);
+    for (let number = 0; number < BARRIER_SLOTS; number += 1) await create();
+    const views = await Promise.all(Array.from({ length: 8 }, () => create()));
+    const ids = views.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(8);
+    for (const id of ids) expect(await get(id)).toMatchObject({ id });
   });
 
   it("below what a source never wanted, or was resumed beyond, nothing is waited for", async () => {

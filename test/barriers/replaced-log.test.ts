@@ -76,7 +76,28 @@ describe("a barrier says nothing of a log that was never read", () => {
     expect(world.runner().state.phase.phase).toBe("running");
     expect(await create()).toMatchObject({ state: "waiting", partitions: [{ blocked: { by: "hold" } }] });
     world.service.revoked(1);
-    expect(await get(id)).toMatchObject({ state: "waiting", partitions: [{ done: false, blocked: { by: "hold" } }] });
+    expect(await create()).toMatchObject({ state: "waiting", partitions: [{ done: false, blocked: { by: "hold" } }] });
+    // What was done is done: nobody who was told so is told otherwise, whatever becomes of the log.
+    expect(await get(id)).toMatchObject({ state: "done", doneAt: expect.any(Number) as number });
+    expect((await get(id)).partitions).toEqual([{ partition: 0, from: 20, to: 20, applied: 20, done: true }]);
+  });
+
+  it("done is final from the answer that says so: stopped, under another log, and whoever is asked", async () => {
+    const world = new FleetWorld(1);
+    produce(world, 20);
+    await world.start();
+    const { create, get } = barriersOf(world);
+    const { id, state } = await create();
+    expect(state).toBe("waiting");
+    await world.clock.advance(4_000);
+    const found = await get(id);
+    expect(found).toMatchObject({ state: "done" });
+    world.log.recreate();
+    produce(world, 3);
+    await world.clock.advance(60_000);
+    expect(world.stopCode()).toBeDefined();
+    expect(await barriersOf(world).get(id)).toMatchObject({ state: "done", doneAt: found.doneAt });
+    await expect(create()).rejects.toMatchObject({ code: "BARRIER_BLOCKED" });
   });
 
   it("a stop that says nothing against the log keeps what was applied before it", async () => {

@@ -167,7 +167,7 @@ describe("partitions that grow to no multiple", () => {
     const { world, operators } = made;
     await expect(open(made)).rejects.toMatchObject({
       code: "EPOCH_NOT_READ",
-      extra: { behind: [{ partition: 0, applied: "5", end: "6" }] },
+      extra: { behind: [{ partition: 0, applied: "5", end: "6", resumeFrom: "copy" }] },
     });
     await expect(operators.resume({ from: "log-start" }, 5)).rejects.toMatchObject({ code: "EPOCH_REQUIRED" });
     await operators.resume({ from: "committed" }, 0);
@@ -190,6 +190,30 @@ describe("partitions that grow to no multiple", () => {
     await restart(world);
     expect(codes(world)).toEqual(Array(6).fill(undefined));
     expect(world.log.committed.get(3)).toBe(6);
+  });
+
+  it("names where to resume a partition of which nothing was applied: it has no commit and no copy", async () => {
+    const world = new FleetWorld(4);
+    world.log.append(0, "k0", "first");
+    await world.start();
+    await flow(world);
+    await world.crash();
+    world.log.append(2, "k2", "unread");
+    world.log.grow(6);
+    await world.start();
+    await world.clock.advance(5_000);
+    const made = { world, operators: new Operators(world) };
+    const { operators } = made;
+    await expect(open(made)).rejects.toMatchObject({
+      code: "EPOCH_NOT_READ",
+      extra: { behind: [{ partition: 2, end: "1", resumeFrom: "0" }] },
+    });
+    for (const from of ["committed", "copy"] as const) {
+      await expect(operators.resume({ from }, 2)).rejects.toMatchObject({ code: "RESUME_POINT_UNKNOWN" });
+    }
+    await operators.resume({ from: 0 }, 2);
+    await flow(world);
+    expect(await open(made)).toMatchObject({ topicEpoch: 1 });
   });
 
   it("are refused while producers are not quiet", async () => {

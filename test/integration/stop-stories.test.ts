@@ -195,13 +195,13 @@ async function untilAsked(operator: OperatorClient, committed: string): Promise<
 }
 
 /** Closes, or opens again, the last row of a ledger: it is open by a promise of ours. */
-async function closeLedger(folder: string, until: number | null): Promise<void> {
+async function closeLedger(folder: string, end: number | null): Promise<void> {
   await withPlane(folder, async ({ control }) => {
     await updateRecord(control, recordNames.ledger("articles", 0, 0), LedgerRecord, (present) => {
       if (present === undefined) throw new Error("there is a ledger");
       return {
         ...present,
-        rows: present.rows.map((row, index, all) => (index < all.length - 1 ? row : { ...row, until })),
+        rows: present.rows.map((row, index, all) => (index < all.length - 1 ? row : { ...row, until: end })),
       };
     });
   });
@@ -322,7 +322,7 @@ describe("partitions that grow", () => {
     const early = await operator.call("POST", epochs, { reason: "grown" });
     expect([early.status, early.body["code"]]).toEqual([409, "EPOCH_NOT_READ"]);
     for (let partition = 0; partition < 4; partition += 1) {
-      expect((await operator.resume(partition, { from: "committed" })).status).toBe(200);
+      expect((await operator.resume(partition, { from: "copy" })).status).toBe(200);
     }
     expect((await operator.resume(4, { from: "log-start" })).body["code"]).toBe("EPOCH_REQUIRED");
     const opened = await until(

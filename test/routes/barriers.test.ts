@@ -82,6 +82,14 @@ describe("barriers over HTTP", () => {
     expect(problem["context"]).toEqual([{ name: "blocked", value: "1: stop POISON" }]);
   });
 
+  it("says when it is worth asking again", async () => {
+    const { app, plane } = await testApp();
+    plane.barriers.failure = new StreamsError("BARRIERS_TOO_MANY", "all wait", { retryAfterSeconds: 60 });
+    const answer = await app.inject(post({ at: "now" }));
+    expect(expectProblem(answer, "BARRIERS_TOO_MANY")["context"]).toBeUndefined();
+    expect(answer.headers["retry-after"]).toBe("60");
+  });
+
   it("a wait ends when the caller hangs up, not when the request was read", async () => {
     const { app, plane } = await testApp({});
     const { port } = new URL(await app.listen({ host: "127.0.0.1", port: 0 }));

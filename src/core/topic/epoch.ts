@@ -1,5 +1,6 @@
 import type { Offset } from "../offset.ts";
 import type { Copy } from "../partition/copy.ts";
+import type { ResumeFrom } from "../partition/resume.ts";
 import { type Stop, doubtsLog } from "../partition/stop.ts";
 import { TOPIC_EPOCH_MAX } from "../version.ts";
 import { type Binding, type Identity, type LogOpening, logOf, topicEpochOf } from "./binding.ts";
@@ -9,6 +10,8 @@ export interface EpochPartition {
   readonly partition: number;
   readonly stop: Stop | undefined;
   readonly copy: Copy | undefined;
+  /** Where its start record says that it begins; undefined when it was never begun. */
+  readonly startsAt: Offset | undefined;
   readonly bounds: { readonly logStart: Offset; readonly end: Offset };
 }
 
@@ -27,6 +30,8 @@ export interface BehindPartition {
   readonly partition: number;
   readonly applied: Offset | undefined;
   readonly end: Offset;
+  /** `from` of the resumption that reads it to its end: the copy, or where it was to begin while nothing was applied. */
+  readonly resumeFrom: ResumeFrom;
 }
 
 /** What the caller adds to an opening. */
@@ -85,8 +90,9 @@ function appliedOf(copy: Copy | undefined, bounds: EpochPartition["bounds"]): Of
   return copy?.watermark ?? (bounds.end === bounds.logStart ? bounds.end : undefined);
 }
 
-function behindOf({ partition, copy, bounds }: EpochPartition): BehindPartition {
-  return { partition, applied: copy?.watermark, end: bounds.end };
+function behindOf({ partition, copy, startsAt, bounds }: EpochPartition): BehindPartition {
+  const resumeFrom = copy === undefined ? (startsAt ?? "log-start") : "copy";
+  return { partition, applied: copy?.watermark, end: bounds.end, resumeFrom };
 }
 
 function unreadOf(binding: Binding, { partition, copy }: EpochPartition): LogOpening["givenUp"] {

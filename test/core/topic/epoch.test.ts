@@ -8,6 +8,7 @@ const partition = (index: number, copy: number | undefined, end: number): EpochP
   partition: index,
   stop: undefined,
   copy: copy === undefined ? undefined : { watermark: copy, fingerprint: undefined, logStartSeen: 0 },
+  startsAt: undefined,
   bounds: { logStart: 0, end },
 });
 
@@ -76,12 +77,14 @@ describe("a topic epoch for a growth that moved keys between old partitions", ()
   const binding = refused(bind(identity(4), "earliest", 1), 6);
 
   it("asks for old partitions that are read to their end", () => {
-    const all = [partition(0, 9, 9), partition(1, 5, 9), partition(2, undefined, 4), partition(3, undefined, 0)];
+    const begun = { ...partition(2, undefined, 4), startsAt: 3 };
+    const all = [partition(0, 9, 9), partition(1, 5, 9), begun, partition(3, undefined, 2)];
     expect(decideEpoch(binding, identity(6), all, opener)).toEqual({
       decision: "not-read",
       behind: [
-        { partition: 1, applied: 5, end: 9 },
-        { partition: 2, applied: undefined, end: 4 },
+        { partition: 1, applied: 5, end: 9, resumeFrom: "copy" },
+        { partition: 2, applied: undefined, end: 4, resumeFrom: 3 },
+        { partition: 3, applied: undefined, end: 2, resumeFrom: "log-start" },
       ],
     });
   });
