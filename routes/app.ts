@@ -10,6 +10,7 @@ import type {
 import type { Access, Role } from "../src/access/index.ts";
 import type { Clock } from "../src/ports/clock.ts";
 import type { ControlPlane } from "../src/ports/control-plane.ts";
+import type { Waits } from "./edge/waits.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** The Fastify instance as the routes see it: types of parameters and bodies come from their TypeBox schemas. */
@@ -49,6 +50,8 @@ export interface RouteContext {
   readonly controlPlane: ControlPlane;
   readonly release: string;
   readonly metrics?: () => Promise<MetricsText>;
+  /** Every operation with `?wait=` answers within it. */
+  readonly waits: Waits;
 }
 
 /** Who may call an operation: anybody, or who holds at least this role. */

@@ -12,6 +12,7 @@ import { KnownPaths } from "./edge/known-paths.ts";
 import { addOpenApi } from "./edge/open-api.ts";
 import { queryFields } from "./edge/query-string.ts";
 import { serverFactory } from "./edge/server.ts";
+import { Waits } from "./edge/waits.ts";
 import { registerExplain } from "./explain/index.ts";
 import { registerGaps } from "./gaps/index.ts";
 import { registerHealth } from "./health/index.ts";
@@ -38,7 +39,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 /** The app without routes: what every route is checked by and runs behind. Exported for tests of the edge itself. */
 export async function buildEdge(options: AppOptions): Promise<App> {
   const limits = completeLimits(options.limits ?? {});
-  const connections = new Connections();
+  const connections = new Connections(limits.connectionsMax);
   const app: App = Fastify(fastifyOptions(options, limits, connections));
   const paths = new KnownPaths();
   app.addHook("onRoute", (route) => {
@@ -56,7 +57,8 @@ export async function buildEdge(options: AppOptions): Promise<App> {
 /** Every route, resource by resource. */
 function registerRoutes(app: App, options: AppOptions): void {
   const { controlPlane, release, metrics } = options;
-  const context: RouteContext = { controlPlane, release, ...(metrics === undefined ? {} : { metrics }) };
+  const waits = new Waits(completeLimits(options.limits ?? {}).waitsMax);
+  const context: RouteContext = { controlPlane, release, waits, ...(metrics === undefined ? {} : { metrics }) };
   registerHealth(app, context);
   registerService(app, context);
   registerSources(app, context);

@@ -7,8 +7,10 @@ export interface HttpLimits {
   readonly requestBodyBytes: number;
   /** Deepest nesting of a JSON body, levels. Above it: 400. */
   readonly requestBodyDepth: number;
-  /** Open connections. Above it a new connection is closed without an answer. */
+  /** Open connections. At it the one that has been idle longest makes room; where none is, a new one is closed without an answer. */
   readonly connectionsMax: number;
+  /** Answers that wait at once (`?wait=`), at most half of the connections. Above it: 429. */
+  readonly waitsMax: number;
   /** Longest wait for a whole request, its headers included, milliseconds. Above it: 408. */
   readonly requestTimeoutMs: number;
   /** Longest wait for the headers of a request, milliseconds. Above it: 408. */
@@ -25,6 +27,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   requestBodyBytes: 1024 * 1024,
   requestBodyDepth: 32,
   connectionsMax: 1_024,
+  waitsMax: 256,
   requestTimeoutMs: 30_000,
   headersTimeoutMs: 15_000,
   keepAliveTimeoutMs: 72_000,
@@ -46,7 +49,9 @@ export const PATH_PARAMETER_CHARACTERS = 512 * 3;
  * @throws RangeError when a limit is not a positive integer, or headers may take longer than the whole request: a fault of the wiring.
  */
 export function completeLimits(given: Partial<HttpLimits>): HttpLimits {
-  const limits = { ...DEFAULT_HTTP_LIMITS, ...given };
+  const connections = given.connectionsMax ?? DEFAULT_HTTP_LIMITS.connectionsMax;
+  const waitsMax = Math.min(DEFAULT_HTTP_LIMITS.waitsMax, Math.ceil(connections / 2));
+  const limits = { ...DEFAULT_HTTP_LIMITS, waitsMax, ...given };
   for (const [name, value] of Object.entries(limits)) {
     if (!Number.isSafeInteger(value) || value < 1)
       throw new RangeError(`limit ${name} is ${value}, not a positive integer`);
@@ -55,6 +60,9 @@ export function completeLimits(given: Partial<HttpLimits>): HttpLimits {
     throw new RangeError(
       `limit headersTimeoutMs ${limits.headersTimeoutMs} is above requestTimeoutMs ${limits.requestTimeoutMs}`,
     );
+  }
+  if (limits.waitsMax > Math.ceil(limits.connectionsMax / 2)) {
+    throw new RangeError(`limit waitsMax ${limits.waitsMax} is above half of connectionsMax ${limits.connectionsMax}`);
   }
   return limits;
 }

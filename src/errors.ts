@@ -199,6 +199,11 @@ export const ERRORS = {
     title: "The source has as many unfinished barriers as it can have",
     remedy: "Set one barrier for several writes; look why earlier ones are not done: GET /v1/lag, GET /v1/sources.",
   },
+  WAITS_TOO_MANY: {
+    kind: "too-many",
+    title: "Too many answers wait already",
+    remedy: "Ask without `wait`, or again after Retry-After.",
+  },
   RECORD_UNREADABLE: {
     kind: "impossible",
     title: "What the log holds there cannot be turned into records",

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { BARRIER_SLOTS } from "../../src/control/barrier-records.ts";
 import { BARRIER_STATES } from "../../src/ports/barriers.ts";
+import { WAIT_PATTERN } from "../edge/waits.ts";
 import { Closed, Words } from "../schema/closed.ts";
 import { BODY_ERRORS, NO_QUERY, json, operation } from "../schema/operation.ts";
 import { SourceParams } from "../schema/params.ts";
@@ -103,9 +104,6 @@ const BarrierParams = Closed({
   barrier: Type.String({ pattern: "^(?:0|[1-9][0-9]{0,14})$", description: "`id` of the barrier.", examples: ["7"] }),
 });
 
-/** Longest that an answer waits, seconds: below the longest that any answer may take. */
-const WAIT_PATTERN = "^(?:[0-9]|1[0-9]|20)$";
-
 export const createBarrierSchema = {
   body: BarrierBody,
   ...operation({
@@ -145,5 +143,5 @@ export const getBarrierSchema = operation({
     ),
   }),
   response: { 200: json("The barrier.", Barrier) },
-  errors: ["SOURCE_UNKNOWN", "BARRIER_UNKNOWN", "KV_UNAVAILABLE"],
+  errors: ["SOURCE_UNKNOWN", "BARRIER_UNKNOWN", "WAITS_TOO_MANY", "KV_UNAVAILABLE"],
 });

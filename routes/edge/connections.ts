@@ -9,8 +9,15 @@ import type { Duplex } from "node:stream";
  * client likes: {@link endIdle} ends it.
  */
 export class Connections {
+  /** The one whose last answer is longest ago comes first. */
   readonly #owed = new Map<Duplex, number>();
+  readonly #max: number;
   #ending = false;
+
+  /** `max`: at so many, the one that has been idle longest is ended, so that the next still finds room. */
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   /** Keeps count of this server's connections. `tls` says which event carries the sockets of its requests. */
   watch(server: Server, tls: boolean): void {
@@ -19,6 +26,7 @@ export class Connections {
         socket.destroy();
         return;
       }
+      if (this.#owed.size + 1 >= this.#max) this.#endIdlest();
       this.#owed.set(socket, 0);
       socket.once("close", () => this.#owed.delete(socket));
     });
@@ -43,6 +51,17 @@ export class Connections {
 
   #add(socket: Duplex, change: 1 | -1): void {
     const owed = this.#owed.get(socket);
-    if (owed !== undefined) this.#owed.set(socket, owed + change);
+    if (owed === undefined) return;
+    if (change === -1) this.#owed.delete(socket);
+    this.#owed.set(socket, owed + change);
+  }
+
+  #endIdlest(): void {
+    for (const [socket, owed] of this.#owed) {
+      if (owed > 0) continue;
+      this.#owed.delete(socket);
+      socket.destroy();
+      return;
+    }
   }
 }

@@ -110,12 +110,12 @@ function problemResponse(status: number, codes: readonly ErrorCode[]): ResponseD
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join("\n"),
     content: { "application/problem+json": { schema: Type.Unsafe({ $ref: "Problem#" }) } },
-    ...(status === 503 ? { headers: RETRY_AFTER } : {}),
+    ...(status === 503 || status === 429 ? { headers: RETRY_AFTER } : {}),
     ...(status === 401 ? { headers: AUTHENTICATE } : {}),
   };
 }
 
-/** Header of a 503. */
+/** Header of a 503 and of a 429. */
 export const RETRY_AFTER = {
   "Retry-After": { type: "integer", description: `Seconds to wait, ${RETRY_AFTER_SECONDS} as a rule.` },
 } as const;

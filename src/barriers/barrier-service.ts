@@ -24,9 +24,6 @@ import { boundsNow, heldAgainst, type Progress, progressOf, readBinding } from "
 const LOOK_MS = 250;
 const LATER_LOOK_MS = 1_000;
 
-/** Answers that wait at once; a further one is given as things stand. */
-const WAITING_MAX = 64;
-
 /** What barriers are made of. */
 export interface BarrierParts {
   readonly fleet: Pick<Fleet, "service" | "phase">;
@@ -39,7 +36,6 @@ export class BarrierService implements BarrierCommands {
   readonly #parts: BarrierParts;
   readonly #store: BarrierStore;
   readonly #gaps: GapLedger;
-  #waiting = 0;
 
   constructor(parts: BarrierParts) {
     this.#parts = parts;
@@ -82,22 +78,17 @@ export class BarrierService implements BarrierCommands {
     const { fleet, clock } = this.#parts;
     const service = fleet.service(source);
     const record = await this.#store.read(source, id, clock.now());
-    const until = clock.monotonic() + (this.#waiting < WAITING_MAX ? wait.waitMs : 0);
-    this.#waiting += 1;
-    try {
-      let progress = await judged(service, record.log, record.targets);
-      if (record.doneAt !== undefined) return await this.#view(service, record, progress);
-      for (let looks = 1; stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal); looks += 1) {
-        const delayMs = Math.min(LOOK_MS * looks, LATER_LOOK_MS, Math.max(until - clock.monotonic(), 1));
-        await this.#pause(delayMs, wait.signal);
-        progress = await goOn(service, record, progress);
-        // What was done at an earlier look has to be so still: its log may have been replaced while others were waited for.
-        if (stateOf(progress) === "done") progress = await judged(service, record.log, record.targets);
-      }
-      return await this.#view(service, await this.#settled(source, record, progress), progress);
-    } finally {
-      this.#waiting -= 1;
+    const until = clock.monotonic() + wait.waitMs;
+    let progress = await judged(service, record.log, record.targets);
+    if (record.doneAt !== undefined) return this.#view(service, record, progress);
+    for (let looks = 1; stateOf(progress) === "waiting" && this.#goesOn(until, wait.signal); looks += 1) {
+      const delayMs = Math.min(LOOK_MS * looks, LATER_LOOK_MS, Math.max(until - clock.monotonic(), 1));
+      await this.#pause(delayMs, wait.signal);
+      progress = await goOn(service, record, progress);
+      // What was done at an earlier look has to be so still: its log may have been replaced while others were waited for.
+      if (stateOf(progress) === "done") progress = await judged(service, record.log, record.targets);
     }
+    return this.#view(service, await this.#settled(source, record, progress), progress);
   }
 
   /** Done is said for good: it is stored before it is told. @throws KvFault */

@@ -33,7 +33,7 @@ function fetchPath(port: number, path: string, agent: Agent): Promise<Answer> {
 describe("limits", () => {
   test("the defaults hold, and an override replaces one", () => {
     expect(completeLimits({})).toEqual(DEFAULT_HTTP_LIMITS);
-    expect(completeLimits({ connectionsMax: 7 })).toEqual({ ...DEFAULT_HTTP_LIMITS, connectionsMax: 7 });
+    expect(completeLimits({ connectionsMax: 7 })).toEqual({ ...DEFAULT_HTTP_LIMITS, connectionsMax: 7, waitsMax: 4 });
   });
 
   test.each([

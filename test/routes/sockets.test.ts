@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, buildApp } from "../../routes/index.ts";
 import { createAccess } from "../../src/access/index.ts";
@@ -219,6 +219,58 @@ describe("connections", () => {
     const answer = parseAnswer(await exchange(slowPort, "GET /livez HTTP/1.1\r\nHost: loc"));
     problemOf(answer, 408, "REQUEST_TOO_SLOW");
   }, 15_000);
+
+  test("answers that wait leave room: above their limit a wait is 429, and who asks whether the process lives is answered", async () => {
+    const few = await testApp({ limits: { connectionsMax: 6, waitsMax: 3 } });
+    const fewPort = await listen(few.app);
+    const wait = "GET /v1/sources/articles/barriers/7?wait=20 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const waiting = Array.from({ length: 3 }, () => connect(fewPort, "127.0.0.1"));
+    for (const socket of waiting) socket.write(wait);
+    await expect.poll(() => few.plane.barriers.waits.length).toBe(3);
+    const refused = await request(fewPort, "GET /v1/sources/articles/barriers/7?wait=1 HTTP/1.1");
+    problemOf(refused, 429, "WAITS_TOO_MANY");
+    expect(refused.headers.get("retry-after")).toBe("2");
+    expect((await request(fewPort, "GET /v1/sources/articles/barriers/7 HTTP/1.1")).status).toBe(200);
+    expect((await request(fewPort, "GET /livez HTTP/1.1")).status).toBe(200);
+    waiting[0]?.destroy();
+    await expect.poll(() => few.plane.barriers.waits[0]?.signal.aborted).toBe(true);
+    const last = connect(fewPort, "127.0.0.1");
+    last.write(wait);
+    await expect.poll(() => few.plane.barriers.waits.filter(({ waitMs }) => waitMs > 0).length).toBe(4);
+    for (const socket of [...waiting, last]) socket.destroy();
+  });
+
+  test("waits are at most half of the connections", async () => {
+    await expect(testApp({ limits: { connectionsMax: 6, waitsMax: 4 } })).rejects.toThrow(/waitsMax 4 is above half/);
+  });
+
+  test("idle connections do not keep others out: the one that has been idle longest makes room", async () => {
+    const few = await testApp({ limits: { connectionsMax: 4 } });
+    const fewPort = await listen(few.app);
+    const ask = async (socket: Socket) => {
+      socket.write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      await once(socket, "data");
+    };
+    const idle = Array.from({ length: 3 }, () => connect(fewPort, "127.0.0.1"));
+    for (const socket of idle) {
+      socket.on("error", () => undefined);
+      await ask(socket);
+    }
+    // The first has just been used again: the second is the one that waits longest.
+    const [first, second, third] = idle;
+    if (first === undefined || second === undefined || third === undefined) throw new Error("three");
+    await ask(first);
+    const ended = once(second, "close");
+    expect((await request(fewPort, "GET /livez HTTP/1.1")).status).toBe(200);
+    await ended;
+    for (let more = 0; more < 10; more += 1) {
+      expect((await request(fewPort, "GET /livez HTTP/1.1")).status).toBe(200);
+    }
+    await ask(first);
+    await ask(third);
+    first.destroy();
+    third.destroy();
+  });
 
   test("connections above the limit are closed and logged, once a minute with their number", async () => {
     const clock = new ManualClock();
