@@ -9,7 +9,7 @@ export interface StartReading {
 }
 
 /** The log start moves by whole segments: its rate is taken over this long. */
-const RATE_WINDOW_MS = 3_600_000;
+export const RATE_WINDOW_MS = 3_600_000;
 
 /** Readings are kept this far apart: about sixty of one partition. */
 const SPACING_MS = 60_000;

@@ -23,7 +23,7 @@ import { type Surroundings, surroundingsOf } from "./surroundings.ts";
 import { cellOrigin, tell, type Told } from "./verdict.ts";
 
 /** Explanations under way at once: each may look at a good part of a log. */
-const AT_ONCE_MAX = 4;
+export const EXPLAIN_AT_ONCE_MAX = 4;
 
 /** Asked for to find one record: the first batch comes whole. */
 const RECORD_BYTES = 4_096;
@@ -205,7 +205,8 @@ export class ExplainService implements ExplainQueries {
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#busy >= AT_ONCE_MAX) throw new StreamsError("EXPLAIN_BUSY", `${AT_ONCE_MAX} explanations are under way`);
+    if (this.#busy >= EXPLAIN_AT_ONCE_MAX)
+      throw new StreamsError("EXPLAIN_BUSY", `${EXPLAIN_AT_ONCE_MAX} explanations are under way`);
     this.#busy += 1;
     try {
       return await work();

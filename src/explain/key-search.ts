@@ -9,12 +9,14 @@ import type { LogBounds, RecordSource } from "../ports/record-source.ts";
 /** Offsets of one step back in one partition. */
 const WINDOW = 2_000;
 
-/** Bytes asked for at once, and looked at in all. */
+/** Bytes asked for at once. */
 const READ_BYTES = 524_288;
-const BYTES_MAX = 33_554_432;
+
+/** Bytes looked at in all. */
+export const KEY_SEARCH_BYTES_MAX = 33_554_432;
 
 /** Longest search: below the longest that any answer may take. */
-const TIME_MAX_MS = 8_000;
+export const KEY_SEARCH_MS_MAX = 8_000;
 
 /** Partitions that are read at once. */
 const AT_ONCE = 2;
@@ -58,7 +60,7 @@ export class KeySearcher {
 
   /** @throws SourceFault; StreamsError RECORD_UNREADABLE */
   async search(bounds: ReadonlyMap<number, LogBounds>, last: number): Promise<KeySearch> {
-    this.#until = this.#clock.monotonic() + TIME_MAX_MS;
+    this.#until = this.#clock.monotonic() + KEY_SEARCH_MS_MAX;
     const lanes = [...bounds].map(([partition, { logStart, end }]): Lane => ({ partition, logStart, end, from: end }));
     let ended: KeySearch["ended"] | undefined;
     while (ended === undefined) {
@@ -66,7 +68,7 @@ export class KeySearcher {
       await atOnce(open, AT_ONCE, async (lane) => this.#stepBack(lane));
       if (this.#found.length >= last) ended = "found";
       else if (lanes.every(({ from, logStart }) => from <= logStart)) ended = "whole-log";
-      else if (this.#bytes >= BYTES_MAX) ended = "bytes";
+      else if (this.#bytes >= KEY_SEARCH_BYTES_MAX) ended = "bytes";
       else if (this.#clock.monotonic() >= this.#until) ended = "time";
     }
     const looked = lanes.map(({ partition, from, end, logStart }): Looked => {
@@ -82,7 +84,7 @@ export class KeySearcher {
     const found: FoundRecord[] = [];
     let at = from;
     while (at < to) {
-      if (this.#bytes >= BYTES_MAX || this.#clock.monotonic() >= this.#until) return;
+      if (this.#bytes >= KEY_SEARCH_BYTES_MAX || this.#clock.monotonic() >= this.#until) return;
       const batch = await this.#read(lane.partition, at);
       // Retention has moved on, or the log ends before its bounds said so.
       if (batch === undefined || batch.next <= at) break;

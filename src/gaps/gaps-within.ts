@@ -3,7 +3,7 @@ import type { Offset } from "../core/offset.ts";
 import { type GapLedger, type GapOwner, gapId } from "./gap-ledger.ts";
 
 /** Pages read for one answer, newest first. */
-const PAGES_MAX = 64;
+export const GAP_PAGES_MAX = 64;
 
 /** An entry with its id. */
 export interface FoundGap {
@@ -39,7 +39,7 @@ export async function gapsWithin(ledger: GapLedger, owner: GapOwner, range: GapR
       if (overlaps && topicEpochs.includes(gap.topicEpoch)) found.push({ id: gapId(owner, page.page, index), gap });
     }
     if (page.page === 0) return { found, complete: true };
-    if (reads === PAGES_MAX) return { found, complete: false };
+    if (reads === GAP_PAGES_MAX) return { found, complete: false };
     page = await ledger.page(owner, page.page - 1);
   }
 }
