@@ -280,7 +280,7 @@ export class PartitionEffects {
     const cause =
       consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
     const { epoch, errors } = this.#context;
-    errors.note({ ...cause, partition: this.#host.partition, fields: { epoch } });
+    errors.note({ ...cause, partition: this.#host.partition, fields: { epoch }, error });
   }
 
   #later(attempt: number, task: () => unknown): void {

@@ -219,8 +219,10 @@ export class PartitionRunner implements EffectHost {
     if (phase.phase === "stopped") {
       const { code, detail } = phase.stop;
       errors.note({ code, text: detail, partition, fields, level: "error", eachPartition: true });
-    } else if (phase.phase === "holding") errors.note({ ...phase.cause, partition, fields });
-    else logger.debug({ partition, ...fields }, "partition changed");
+    } else if (phase.phase === "holding" && event.event !== "write-failed") {
+      // A write that failed was noted with its attempt.
+      errors.note({ ...phase.cause, partition, fields });
+    } else logger.debug({ partition, ...fields }, "partition changed");
     const held = causeOfHold(before);
     if (held === undefined || (phase.phase !== "running" && phase.phase !== "verifying")) return;
     const over = { ...fields, held: held.cause.code, heldMs, attempts: held.attempts };

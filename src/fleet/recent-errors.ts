@@ -18,6 +18,8 @@ export interface Failure {
   /** The same for the same failure, wherever and how often it happens: what varies has members of its own. */
   readonly text: string;
   readonly partition?: number;
+  /** What was thrown: those who asked together share it, and one failure that many partitions meet counts once. */
+  readonly error?: unknown;
   /** What distinguishes this one from its equals, such as `offset 17`. */
   readonly last?: string;
   /** Further fields of the log line. */
@@ -55,6 +57,7 @@ export class RecentErrors {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #repeats = new Repeats();
+  readonly #counted = new WeakSet<object>();
   /** The one that happened last is the last one. */
   readonly #kept = new Map<string, Kept>();
 
@@ -82,7 +85,7 @@ export class RecentErrors {
   }
 
   /** What was noted is over, or part of it: an information for the log, at the same pace, and no entry. */
-  over({ code, text, partition, fields }: Omit<Failure, "last" | "level" | "eachPartition">): void {
+  over({ code, text, partition, fields }: Pick<Failure, "code" | "text" | "partition" | "fields">): void {
     const repeated = this.#repeats.note(`over ${code}`, this.#clock.monotonic());
     if (repeated === undefined) return;
     const where = partition === undefined ? {} : { partition };
@@ -96,18 +99,25 @@ export class RecentErrors {
       .map(({ at, firstAt, count, code, ...rest }) => ({ at, firstAt, count, code, text: shown(rest) }));
   }
 
-  #keep({ code, text, partition, last }: Failure): void {
+  #keep({ code, text, partition, last, error }: Failure): void {
     const key = JSON.stringify([code, text]);
     const now = this.#clock.now();
     const kept = this.#kept.get(key) ?? { code, text, firstAt: now, at: now, count: 0, last, partitions: new Set() };
     kept.at = now;
-    kept.count += 1;
+    if (!this.#isCounted(error)) kept.count += 1;
     kept.last = last;
     if (partition !== undefined && kept.partitions.size < PARTITIONS_MAX) kept.partitions.add(partition);
     this.#kept.delete(key);
     this.#kept.set(key, kept);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
+  }
+
+  #isCounted(error: unknown): boolean {
+    if (typeof error !== "object" || error === null) return false;
+    if (this.#counted.has(error)) return true;
+    this.#counted.add(error);
+    return false;
   }
 }
 

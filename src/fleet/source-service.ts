@@ -279,7 +279,7 @@ export class SourceService implements SourceEvents {
     const consequence = consequenceOf(error);
     const cause =
       consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
-    this.parts.errors.note(cause);
+    this.parts.errors.note({ ...cause, error });
     return `${cause.code}: ${cause.text}`;
   }
 

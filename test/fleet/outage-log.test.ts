@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import type { Logger } from "../../src/ports/logger.ts";
-import { SOURCE_FAULTS } from "../../src/ports/record-source.ts";
+import { KvFault } from "../../src/ports/kv-plane.ts";
+import { SOURCE_FAULTS, SourceFault } from "../../src/ports/record-source.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -57,6 +58,37 @@ describe("recent errors", () => {
       { at: began, firstAt: began, count: 50, code: "BROKER_UNREACHABLE", text: "connection refused" },
       { at: began, firstAt: began, count: 50, code: "BROKER_TIMEOUT", text: "partitions 0, 1, 2: no answer" },
     ]);
+  });
+
+  it("count attempts: a write once for each, a reading that partitions share once for all", async () => {
+    const world = new FleetWorld(8);
+    await world.start();
+    await world.clock.advance(3_000);
+    world.log.append(0, "a", "1");
+    let writes = 0;
+    world.plane.before = (call) => {
+      if (call !== "write") return;
+      writes += 1;
+      throw new KvFault("KV_NO_QUORUM", "two owners are down");
+    };
+    world.source.poll();
+    await world.clock.advance(2_000);
+    expect(writes).toBeGreaterThan(2);
+    const count = (code: string) => world.service.parts.errors.list().find((entry) => entry.code === code)?.count;
+    expect(count("KV_NO_QUORUM")).toBe(writes);
+    world.plane.before = () => {};
+    await world.clock.advance(20_000);
+    await world.crash();
+    await world.start();
+    let readings = 0;
+    world.source.committed = () => {
+      readings += 1;
+      return Promise.reject(new SourceFault("timeout", "no answer"));
+    };
+    world.source.rejoin();
+    await world.clock.advance(3_000);
+    expect(readings).toBeGreaterThan(2);
+    expect(count("BROKER_TIMEOUT")).toBe(readings);
   });
 
   it("a commit that fails and a reading that fails for the same reason are one failure", async () => {
