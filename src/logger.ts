@@ -21,6 +21,13 @@ const DEPTH_MAX = 6;
 const ITEMS_MAX = 50;
 /** Values in one line, at all depths. */
 const VALUES_MAX = 300;
+/**
+ * What JSON leaves as it is, and what could make a terminal or an editor show another line than was written: C1 controls, line
+ * and paragraph separators, characters that turn the direction of text. C0 is escaped by JSON.
+ */
+const UNSEEN = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+/** Lines for people are not JSON. */
+const CONTROLS = /\p{Cc}/gu;
 /** Names that a line has of its own. */
 const RESERVED = new Set(["level", "time", "msg"]);
 
@@ -61,7 +68,12 @@ function wrap(inner: Pino): Logger {
 }
 
 function cut(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max)}… (${text.length} characters)`;
+  const shown = text.length <= max ? text : `${text.slice(0, max)}… (${text.length} characters)`;
+  return shown.replaceAll(UNSEEN, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Fields as they may be written. An error given in place of fields becomes the field `error`. */
@@ -127,7 +139,7 @@ function prettyLine(line: string): string {
     return `${name}=${/[\s"]/.test(text) && typeof value === "string" ? JSON.stringify(text) : text}`;
   });
   const head = [String(time).slice(11, 23), String(level).toUpperCase().padEnd(5), String(msg).replaceAll("\n", "\\n")];
-  return `${[...head, ...rest].join(" ")}\n`;
+  return `${[...head, ...rest].join(" ").replaceAll(CONTROLS, escaped)}\n`;
 }
 
 function parseLine(line: string): Record<string, unknown> {

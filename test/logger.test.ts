@@ -91,3 +91,12 @@ test("pretty lines are for people and stay on one line", () => {
   log.info({ source: "articles", reason: "two\nlines" }, "started");
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} INFO {2}started source=articles reason="two\\nlines"\n$/);
 });
+
+test.each([false, true])("no text writes a line of its own, or another than it is (pretty: %s)", (pretty) => {
+  const { log, lines } = capture({ pretty });
+  const hostile = "a\r\nb\u001b[2Jc\u009b2Jd\u2028e\u202ef\u0007\u0000\u007f";
+  log.child({ actor: hostile }).error({ reason: hostile, list: [hostile], error: new Error(hostile) }, hostile);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u);
+  expect(lines[0]).toContain("\\u009b2J");
+});

@@ -2,12 +2,15 @@ import { Type } from "@sinclair/typebox";
 import { malformed, type Place } from "../edge/refusals.ts";
 import { isWritableTime, OFFSET_PATTERN, TimeInput } from "./values.ts";
 
-/** Why an operator does something: kept for ever in the audit log. */
+/**
+ * Why an operator does something: kept for ever in the audit log. One line, without control characters (C0, C1) or characters
+ * that turn the direction of text: whoever reads it in a terminal or a log must see what was written.
+ */
 export const Reason = Type.String({
   minLength: 1,
   maxLength: 500,
-  pattern: "\\S",
-  description: "Why, for whoever reads the audit log. At most 500 characters.",
+  pattern: "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$",
+  description: "Why, for whoever reads the audit log: one line of at most 500 characters, without control characters.",
   examples: ["retention was shorter than the outage"],
 });
 

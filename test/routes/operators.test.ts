@@ -81,6 +81,23 @@ describe("a resumption", () => {
     ]);
   });
 
+  it("needs a reason that reads as it was written: no control characters, no other line, no turned text", async () => {
+    const { app, plane } = await testApp();
+    for (const code of [0x00, 0x07, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b, 0x2028, 0x2029, 0x202e, 0x2066]) {
+      const reason = `before${String.fromCharCode(code)}after`;
+      const answer = await app.inject(post(RESUME, { ...body, reason }, { "if-match": '"state-1"' }));
+      expectProblem(answer, "REQUEST_MALFORMED");
+      const pause = {
+        method: "DELETE",
+        url: `/v1/sources/articles/pause?reason=${encodeURIComponent(reason)}`,
+      } as const;
+      expectProblem(await app.inject(pause), "REQUEST_MALFORMED");
+    }
+    expect(plane.operators.calls).toEqual([]);
+    const reason = "Aufbewahrung zu kurz — 保持期間, émoji 🙂";
+    expect((await app.inject(post(RESUME, { ...body, reason }, { "if-match": '"state-1"' }))).statusCode).toBe(200);
+  });
+
   it("needs If-Match, and is refused before anything is looked at without", async () => {
     const { app, plane } = await testApp();
     expectProblem(await app.inject(post(RESUME, body)), "PRECONDITION_REQUIRED");
