@@ -29,9 +29,8 @@ export interface CountersAt {
   readonly source: string;
 }
 
-/** Differences between beacons' counters and their plan, one line each; empty: every counter is exact, and there is no other. */
-export async function beaconDifferences(at: CountersAt, plan: BeaconPlan): Promise<readonly string[]> {
-  const totals = BeaconLoad.totals(plan);
+/** What the beacons' counters hold, by article, metric and hour of the plan. */
+export async function readBeacons(at: CountersAt, plan: BeaconPlan): Promise<ReadonlyMap<string, bigint>> {
   const found = new Map<string, bigint>();
   await eachSlot(at, TRAFFIC_KEYS, (name, { counters: [count = 0n] }) => {
     if (name.kind !== "traffic") return;
@@ -39,14 +38,24 @@ export async function beaconDifferences(at: CountersAt, plan: BeaconPlan): Promi
     const counter = `${name.article} ${name.metric} ${hour}`;
     found.set(counter, (found.get(counter) ?? 0n) + count);
   });
-  const wanted = new Map<string, bigint>();
+  return found;
+}
+
+/** How many beacons of a plan count into each counter, by the names of {@link readBeacons}. */
+export function plannedBeacons(plan: BeaconPlan): ReadonlyMap<string, bigint> {
   const { metrics, hours } = plan;
-  for (const [counter, total] of totals.entries()) {
+  const planned = new Map<string, bigint>();
+  for (const [counter, total] of BeaconLoad.totals(plan).entries()) {
     const article = articleId(Math.floor(counter / (metrics.length * hours)));
     const metric = metrics[Math.floor(counter / hours) % metrics.length] ?? "";
-    if (total > 0) wanted.set(`${article} ${metric} ${counter % hours}`, BigInt(total));
+    if (total > 0) planned.set(`${article} ${metric} ${counter % hours}`, BigInt(total));
   }
-  return differences(found, wanted);
+  return planned;
+}
+
+/** Differences between beacons' counters and their plan, one line each; empty: every counter is exact, and there is no other. */
+export async function beaconDifferences(at: CountersAt, plan: BeaconPlan): Promise<readonly string[]> {
+  return differences(await readBeacons(at, plan), plannedBeacons(plan));
 }
 
 /** The same of ad actions: impressions and clicks of every rollup, and the sums of the scores of the pairs. */
