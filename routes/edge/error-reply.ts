@@ -1,11 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { statusOf } from "../schema/problem.ts";
 import { problemReply } from "./problem-document.ts";
+import { withFurtherFaults } from "./further-faults.ts";
 import { translateError } from "./translate-error.ts";
 
 /** Answers a failure as a problem. What is our own fault is logged with its cause; what the caller did, at debug. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const failure = translateError(error);
+  const translated = translateError(error);
+  const isRefusal = error instanceof Error && "validationContext" in error && error.validationContext === "body";
+  const failure = isRefusal ? withFurtherFaults(request, translated) : translated;
   const { status, headers, body } = problemReply(failure, request.id);
   const note = { requestId: request.id, method: request.method, route: request.routeOptions.url, code: failure.code };
   if (failure.code === "INTERNAL")

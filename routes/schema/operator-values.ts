@@ -45,11 +45,15 @@ export const ResumePoint = Type.String({
  * moment is before that one too. @throws StreamsError REQUEST_MALFORMED for a time that no calendar has, or before 1970
  */
 export function readTime(text: string | undefined, place: Place, pointer: string): number | undefined {
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : readMoment(text, place, pointer, "up");
+}
+
+/** The same; rounded down where something begins: of a finer moment nothing at or after it is missed. */
+export function readMoment(text: string, place: Place, pointer: string, rounding: "up" | "down"): number {
   const [date, rest] = [text.slice(0, 10), text.slice(10).toUpperCase()];
   const [, clock = "", fraction = "", zone = ""] = /^T([0-9:]{8})(?:\.([0-9]+))?(.+)$/.exec(rest) ?? [];
   const seconds = Date.parse(`${date}T${clock}${zone}`);
-  const finer = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
+  const finer = rounding === "up" && /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
   const ms = seconds + Number(fraction.slice(0, 3).padEnd(3, "0")) + finer;
   // Date.parse rolls 30 February over into March.
   const day = new Date(`${date}T00:00:00.000Z`);

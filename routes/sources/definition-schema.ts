@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { FORMATS, FRAMINGS, KINDS } from "../../src/core/source.ts";
 import { Closed, KeyedBy, Words } from "../schema/closed.ts";
-import { NAME_PATTERN, Time, TOPIC_PATTERN } from "../schema/values.ts";
+import { NAME_PATTERN, TIME_INPUT_PATTERN, TOPIC_PATTERN } from "../schema/values.ts";
 
 /** Ten years: longer than any topic keeps its records. */
 const WORST_LAG_MS_MAX = 10 * 365 * 24 * 3_600_000;
@@ -28,6 +28,12 @@ export const Mapping = KeyedBy<readonly number[]>(
   "Which field feeds which input of the kind: a path of field numbers per input.",
 );
 
+const Moment = Type.String({
+  pattern: TIME_INPUT_PATTERN,
+  description: "RFC 3339 with Z or an offset; what is finer than a millisecond is rounded down.",
+  examples: ["2026-11-30T08:15:00Z"],
+});
+
 /** A definition as it is read and written: a GET's `definition` can be sent back in a PUT. */
 export const Definition = Closed(
   {
@@ -41,7 +47,7 @@ export const Definition = Closed(
     descriptor: Type.Optional(DescriptorRef),
     mapping: Mapping,
     body: Words(["json", "original"], "How document bodies are stored."),
-    startFrom: Type.Union([Words(["earliest", "latest"]), Closed({ timestamp: Time })], {
+    startFrom: Type.Union([Words(["earliest", "latest"]), Closed({ timestamp: Moment })], {
       description: "Where partitions begin that have never committed.",
     }),
     worstLagMs: Type.Integer({

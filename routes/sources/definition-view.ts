@@ -3,6 +3,7 @@ import type { SourceDefinition, SourceSeed, StartFrom } from "../../src/core/sou
 import type { DefinitionView } from "../../src/ports/control-plane.ts";
 import { malformed } from "../edge/refusals.ts";
 import { defined } from "../schema/closed.ts";
+import { readMoment } from "../schema/operator-values.ts";
 import { timeText } from "../schema/values.ts";
 import type { Definition, DefinitionInForce, DefinitionToPut } from "./definition-schema.ts";
 
@@ -72,10 +73,5 @@ export function completeDefinition({ descriptor, mapping, ...rest }: SourceSeed)
 
 function readStartFrom(startFrom: DefinitionBody["startFrom"]): StartFrom {
   if (typeof startFrom === "string") return startFrom;
-  const timestampMs = Date.parse(startFrom.timestamp);
-  // Date.parse rolls 30 February over into March; a time that does not come back as it was written is none.
-  if (!Number.isFinite(timestampMs) || timestampMs < 0 || new Date(timestampMs).toISOString() !== startFrom.timestamp) {
-    throw malformed("body", "/startFrom/timestamp", "there is no such time after 1970");
-  }
-  return { timestampMs };
+  return { timestampMs: readMoment(startFrom.timestamp, "body", "/startFrom/timestamp", "down") };
 }

@@ -124,20 +124,33 @@ describe("PUT definition", () => {
     expectContract(given.app, "PUT", PATH, answer);
   });
 
-  test.each(["earliest", "latest", { timestamp: "1970-01-01T00:00:00.000Z" }])(
-    "startFrom may be %j",
-    async (startFrom) => {
-      const given = await testApp();
-      expect((await put(given, { ...BODY, startFrom })).statusCode).toBe(200);
-    },
-  );
+  const at = Date.UTC(2026, 10, 30, 8, 15);
+  test.each<[string | { timestamp: string }, unknown]>([
+    ["earliest", "earliest"],
+    ["latest", "latest"],
+    [{ timestamp: "1970-01-01T00:00:00.000Z" }, { timestampMs: 0 }],
+    [{ timestamp: "2026-11-30T08:15:00Z" }, { timestampMs: at }],
+    [{ timestamp: "2026-11-30T09:15:00+01:00" }, { timestampMs: at }],
+    [{ timestamp: "2026-11-30T00:15:00.25-08:00" }, { timestampMs: at + 250 }],
+    // Nothing at or after a finer moment may be missed.
+    [{ timestamp: "2026-11-30T08:15:00.123999Z" }, { timestampMs: at + 123 }],
+  ])("startFrom may be %j", async (startFrom, wanted) => {
+    const given = await testApp();
+    const answer = await put(given, { ...BODY, startFrom });
+    expect(answer.statusCode, answer.body).toBe(200);
+    expect(given.plane.defined.at(-1)?.definition.startFrom).toEqual(wanted);
+  });
 
   test.each([
     "2026-02-30T00:00:00.000Z",
     "2026-11-30T24:00:00.000Z",
     "2026-11-30 08:15:00.000Z",
-    "2026-11-30T08:15:00Z",
-    "2026-11-30T08:15:00.000+00:00",
+    "2026-11-30T08:15:00",
+    "2026-11-30T08:15:00.Z",
+    "2026-11-30T08:15Z",
+    "2026-11-30T08:15:60Z",
+    "2026-11-30T08:15:00.000+24:00",
+    "1764490500000",
     "0001-01-01T00:00:00.000Z",
     "2026-13-01T00:00:00.000Z",
     NOW,
@@ -149,6 +162,34 @@ describe("PUT definition", () => {
 });
 
 describe("the body of a PUT definition", () => {
+  test("all of its faults are named, each member's first", async () => {
+    const given = await testApp();
+    const body = {
+      ...BODY,
+      kind: "articles",
+      worstLagMs: 5,
+      mapping: { id: [0] },
+      startFrom: { timestamp: "x" },
+      form: 9,
+    };
+    const problem = expectProblem(await put(given, body), "REQUEST_UNKNOWN_FIELD");
+    const pointers = (problem["violations"] as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect(pointers.toSorted()).toEqual(["/form", "/kind", "/mapping/id/0", "/startFrom/timestamp", "/worstLagMs"]);
+    for (const pointer of pointers) expect(problem["detail"]).toContain(`body ${pointer}: `);
+    expect(given.plane.defined).toEqual([]);
+  });
+
+  test("its faults are bounded, however many there are", async () => {
+    const given = await testApp();
+    const mapping = Object.fromEntries(Array.from({ length: 5_000 }, (_unused, index) => [`input${index}`, [0]]));
+    const unknown = Object.fromEntries(Array.from({ length: 500 }, (_unused, index) => [`x${index}`, 1]));
+    const problem = expectProblem(
+      await put(given, { ...BODY, ...unknown, mapping, kind: "x" }),
+      "REQUEST_UNKNOWN_FIELD",
+    );
+    expect(problem["violations"]).toHaveLength(20);
+  });
+
   test.each([
     ["at the top", { ...BODY, form: 9 }, "/form"],
     ["in the descriptor", { ...BODY, descriptor: { ...DEFINITION.descriptor, subjekt: "x" } }, "/descriptor/subjekt"],
