@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { StreamsError } from "../../src/errors.ts";
+import type { StreamsError } from "../../src/errors.ts";
 import type { ViolationText } from "./problem-document.ts";
 import { refusal } from "./refusals.ts";
 import { refusalOf } from "./violations.ts";
@@ -27,7 +27,7 @@ export function withFurtherFaults(request: FastifyRequest, first: StreamsError):
 
 function faultsOf(request: FastifyRequest, name: string, schema: object, value: unknown): readonly ViolationText[] {
   const validate = request.compileValidationSchema(schema);
-  if (validate(value) === true) return [];
+  if (validate(value)) return [];
   const pointer = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
   const errors = (validate.errors ?? []).map((error) => ({
     ...error,

@@ -12,7 +12,7 @@ const Status = Words(["within-limits", "outside-limits"]);
 const Reason = Closed({
   reason: Words(
     INGEST_REASONS,
-    "`lag-unknown`: what is not known is not within limits. `not-started`: the source is refused, GET /v1/sources says what to change.",
+    "`no-quorum`: fewer owners are up than a write needs, see GET /v1/kv/owners. `lag-unknown`: what is not known is not within limits. `not-started`: the source is refused, GET /v1/sources says what to change.",
   ),
   cause: Text("Why, as a stable word: the code of a stop, the cause that GET /v1/lag gives."),
   partitions: Type.Array(PartitionNumber, { description: "Empty where the whole source is meant." }),

@@ -13,10 +13,13 @@ type Sources = Pick<Fleet, "services" | "service" | "phase">;
 export class IngestJudge {
   readonly #fleet: Sources;
   readonly #lag: LagQueries;
+  readonly #hasQuorum: () => boolean;
 
-  constructor(fleet: Sources, lag: LagQueries) {
+  /** `hasQuorum`: whether enough owners are up for a write to count; without, an idle source would look well. */
+  constructor(fleet: Sources, lag: LagQueries, hasQuorum: () => boolean) {
     this.#fleet = fleet;
     this.#lag = lag;
+    this.#hasQuorum = hasQuorum;
   }
 
   /** @throws StreamsError SOURCE_UNKNOWN */
@@ -24,18 +27,27 @@ export class IngestJudge {
     const { source } = limits;
     const services = source === undefined ? this.#fleet.services() : [this.#fleet.service(source)];
     const lag = source === undefined ? this.#lag.all() : this.#lag.ofSource(source);
-    const sources = services.map((service) => judge(service, lag, limits));
+    const store: readonly IngestReason[] = this.#hasQuorum()
+      ? []
+      : [{ reason: "no-quorum", cause: "KV_NO_QUORUM", partitions: [] }];
+    const sources = services.map((service) => judge(service, lag, limits, store));
     const { phase } = this.#fleet;
     const healthy = phase !== "starting" && sources.every((entry) => entry.healthy);
     return { healthy, phase, measuredAt: lag.measuredAt, sources };
   }
 }
 
-function judge(service: SourceService, lag: LagView, limits: IngestLimits): SourceIngestHealth {
+function judge(
+  service: SourceService,
+  lag: LagView,
+  limits: IngestLimits,
+  store: readonly IngestReason[],
+): SourceIngestHealth {
   const rows = lag.partitions.filter(({ source }) => source === service.name);
   const stopped = service.partitions.filter((partition) => service.stopOf(partition) !== undefined);
   const unknown = lag.unknown.filter(({ source }) => source === service.name);
   const reasons = [
+    ...store,
     ...unknown.map(({ cause }): IngestReason => ({ reason: "lag-unknown", cause, partitions: [] })),
     ...(service.refusal === undefined ? [] : [refused(service.refusal.code)]),
     ...(stopped.length > limits.maxStopped ? [...byStop(service, stopped)] : []),

@@ -9,7 +9,7 @@ export interface IngestLimits {
 }
 
 /** Why a source is outside a caller's limits. */
-export const INGEST_REASONS = ["lag-unknown", "lag-above-limit", "stopped", "not-started"] as const;
+export const INGEST_REASONS = ["no-quorum", "lag-unknown", "lag-above-limit", "stopped", "not-started"] as const;
 
 /** One reason, with a stable word for its cause and the partitions that it is about; none: the whole source. */
 export interface IngestReason {

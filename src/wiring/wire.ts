@@ -227,9 +227,9 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
   const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
   const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
   const lag = new LagService(fleet, systemClock);
-  const ingest = new IngestJudge(fleet, lag);
   const repairs = new RepairService({ plane, audit, clock: systemClock, logger });
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
+  const ingest = new IngestJudge(fleet, lag, kvUp);
   return {
     health: {
       ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),

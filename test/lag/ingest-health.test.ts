@@ -3,9 +3,9 @@ import { IngestJudge } from "../../src/lag/ingest-health.ts";
 import { LagService } from "../../src/lag/lag-service.ts";
 import { FleetWorld } from "../support/fleet-world.ts";
 
-function judgeOf(world: FleetWorld, phase: "starting" | "serving" = "serving") {
+function judgeOf(world: FleetWorld, phase: "starting" | "serving" = "serving", hasQuorum = () => true) {
   const fleet = { services: () => [world.service], service: () => world.service, phase };
-  return new IngestJudge(fleet, new LagService(fleet, world.clock));
+  return new IngestJudge(fleet, new LagService(fleet, world.clock), hasQuorum);
 }
 
 describe("whether ingestion is within a caller's limits", () => {
@@ -19,6 +19,20 @@ describe("whether ingestion is within a caller's limits", () => {
       sources: [{ source: "articles", healthy: true, stopped: 0, holding: [], reasons: [] }],
     });
     expect(judgeOf(world, "starting").ingest({ maxStopped: 0 }).healthy).toBe(false);
+  });
+
+  it("owners without a quorum are a reason also where nothing is late", async () => {
+    const world = new FleetWorld(1);
+    await world.start();
+    await world.clock.advance(6_000);
+    const owners = { up: 3 };
+    const judge = judgeOf(world, "serving", () => owners.up >= 2);
+    expect(judge.ingest({ maxStopped: 0, maxLagSeconds: 0 }).healthy).toBe(true);
+    owners.up = 1;
+    expect(judge.ingest({ maxStopped: 9 })).toMatchObject({
+      healthy: false,
+      sources: [{ healthy: false, reasons: [{ reason: "no-quorum", cause: "KV_NO_QUORUM", partitions: [] }] }],
+    });
   });
 
   it("a stop counts against its limit, and its lag against that of lag", async () => {
