@@ -6,6 +6,7 @@ import { ArticleFeed } from "../../local/feed/plan.ts";
 import { FeedProducer } from "../../local/feed/producer.ts";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
 import { differingArticles, untilCaughtUp } from "../../local/service/verify.ts";
+import { Member } from "../consumers/kafka/support/member.ts";
 import { SourceProbe } from "../consumers/kafka/support/source-probe.ts";
 import { uniqueTopic } from "../support/broker.ts";
 import { until } from "../support/http.ts";
@@ -127,6 +128,31 @@ it("goes on when connections are cut over and over, and over a slow line", async
   } finally {
     broker.proxy.set({ mode: "forward" });
   }
+});
+
+it("leaves the group for a join that was cut off, so that nobody waits for it", async () => {
+  const running = await run();
+  const { topic, group, service } = running;
+  await expectApplied(running);
+  expect(await service.stop()).toBe(0);
+  // A frozen member keeps the join of the next one open, until its session is over.
+  const frozen = new Member(String(broker.admin[0]), topic, group, 10_000);
+  await frozen.until("member");
+  await frozen.signal("SIGSTOP");
+  const members = () =>
+    withAdmin(broker.admin, async (admin) => (await admin.describeGroups([group])).groups[0]?.members ?? []);
+  const [alone] = await members();
+  const others = async () => (await members()).map(({ memberId }) => memberId).filter((id) => id !== alone?.memberId);
+  await service.restart();
+  const [joining] = await until(others, (ids) => ids.length === 1);
+  broker.proxy.cut();
+  const next = await until(others, (ids) => ids.some((id) => id !== joining), 15_000);
+  expect(next).not.toContain(joining);
+  expect(next).toHaveLength(1);
+  const before = performance.now();
+  await running.send(20);
+  await expectApplied(running);
+  expect(performance.now() - before).toBeLessThan(15_000);
 });
 
 it("never has a topic created by asking for it: not the one that was deleted, not one for dead letters", async () => {

@@ -4,6 +4,7 @@ import type { SourceFaultCode } from "../../../src/ports/record-source.ts";
 import { classifyError } from "../classify-error.ts";
 import { settleWithin, withDeadline } from "../client/deadline.ts";
 import { createClient, createConsumer } from "../client/kafka-client.ts";
+import { watchJoins } from "../client/join-watch.ts";
 import type { SocketGate } from "../client/socket-gate.ts";
 import type { FetchedPartition } from "../guards/fetched-records.ts";
 import type { ConsumerGroupInternals } from "../guards/internals.ts";
@@ -49,6 +50,8 @@ export class ConsumerLife implements Steering {
   /** From the first reason to end on: whatever kafkajs still says is not passed on. */
   #over = false;
   #group: ConsumerGroupInternals | undefined;
+  /** As the group's coordinator gave it, also while its join is not over; kafkajs' own word is that of `#group`. */
+  #memberId: string | undefined;
   #running: Promise<void> | undefined;
   #lastSign: number;
   #cancelWatch: () => void = () => undefined;
@@ -68,12 +71,15 @@ export class ConsumerLife implements Steering {
       this.#resolve = resolve;
     });
     swallowDisconnectErrors(cluster);
+    watchJoins(cluster, (memberId) => {
+      this.#memberId = memberId;
+    });
     registerConsumer(cluster, this.#guarded());
   }
 
-  /** Member id that the broker may still hold for this life: it did not leave the group. */
+  /** Member id that the broker may still hold for this life. Leaving the group for one that has left changes nothing. */
   get leftoverMember(): string | undefined {
-    return this.#group?.memberId ?? undefined;
+    return this.#group?.memberId ?? this.#memberId;
   }
 
   start(): void {
