@@ -121,6 +121,7 @@ export class PartitionRunner implements EffectHost {
         bytes: batch.byteLength,
         logStart: batch.logStart,
         end: batch.end,
+        leaderEpochs: batch.leaderEpochs,
         deliveredAtMs: clock.now(),
         crowded: budget.crowded(inForce.definition.name),
         recognised,

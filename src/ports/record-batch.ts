@@ -1,3 +1,4 @@
+import type { LeaderEpochs } from "../core/partition/state.ts";
 import type { Offset } from "../core/offset.ts";
 
 /** One header as it stands on the wire: names may repeat and need not be UTF-8. */
@@ -24,6 +25,8 @@ export interface RecordBatch {
   readonly end: Offset;
   /** First offset of the log at the time of the fetch; undefined where the broker did not say. */
   readonly logStart: Offset | undefined;
+  /** Under which leaders it was appended; absent where nothing was read, or the broker kept none. */
+  readonly leaderEpochs?: LeaderEpochs | undefined;
   readonly count: number;
   /** Memory that the batch holds on to, in bytes. */
   readonly byteLength: number;

@@ -402,3 +402,56 @@ describe("one bad thing takes nothing else down (I16)", () => {
     expect(ledger.rows.at(-1).revision).toBe(2);
   });
 });
+
+describe("a log that was rewritten behind us and has grown past us", () => {
+  async function applied(partitions = 1): Promise<FleetWorld> {
+    const world = new FleetWorld(partitions);
+    world.log.leaderEpoch = 3;
+    for (let offset = 0; offset < 20; offset += 1) world.log.append(0, `k${offset}`, `old${offset}`);
+    await world.start();
+    await world.clock.advance(4_000);
+    expect(world.log.committed.get(0)).toBe(20);
+    return world;
+  }
+
+  it("by an unclean election stops before anything of it is applied", async () => {
+    const world = await applied();
+    world.log.electUnclean(0, 15);
+    for (let offset = 15; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect(world.stopCode()).toBe("TOPIC_RECREATED");
+    expect([world.stored("k14")?.text, world.stored("k17")?.text, world.stored("k25")]).toEqual([
+      "old14",
+      "old17",
+      undefined,
+    ]);
+    expect(world.log.committed.get(0)).toBe(20);
+  });
+
+  it("by creating the topic again stops likewise, where leaders had changed before", async () => {
+    const world = await applied();
+    world.log.recreate();
+    world.log.leaderEpoch = 0;
+    for (let offset = 0; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect(["TOPIC_RECREATED", "COMMIT_VANISHED"]).toContain(world.stopCode());
+    expect(world.stored("k25")).toBeUndefined();
+    expect(world.log.committed.get(0)).toBeUndefined();
+  });
+
+  it("is told from an election that lost nothing: all is applied, once", async () => {
+    const world = await applied();
+    world.log.leaderEpoch = 4;
+    for (let offset = 20; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
+    world.source.poll();
+    await world.clock.advance(4_000);
+    expect([world.stopCode(), world.stored("k39")?.text, world.runner().counts.written]).toEqual([
+      undefined,
+      "new39",
+      40,
+    ]);
+    expect(world.log.committed.get(0)).toBe(40);
+  });
+});

@@ -6,6 +6,8 @@ export interface FakeRecord {
   readonly timestampMs: number;
   readonly key: Uint8Array | null;
   readonly value: Uint8Array | null;
+  /** Of the leader that appended it; a broker that keeps none has none. */
+  readonly leaderEpoch?: number;
 }
 
 const encoder = new TextEncoder();
@@ -16,6 +18,8 @@ export class FakeLog {
   retention: TopicRetention = { retentionMs: undefined, retentionBytes: undefined, compacted: false };
   readonly partitions: { records: FakeRecord[]; logStart: number; end: number }[] = [];
   readonly committed = new Map<number, number>();
+  /** Epoch of the leader that appends now. */
+  leaderEpoch: number | undefined;
   /** Every commit that the broker took, in order. */
   readonly commits: { readonly partition: number; readonly offset: number }[] = [];
 
@@ -31,7 +35,8 @@ export class FakeLog {
     const log = this.log(partition);
     const offset = log.end;
     const bytes = (text: string | null) => (text === null ? null : encoder.encode(text));
-    log.records.push({ offset, timestampMs, key: bytes(key), value: bytes(value) });
+    const epoch = this.leaderEpoch === undefined ? {} : { leaderEpoch: this.leaderEpoch };
+    log.records.push({ offset, timestampMs, key: bytes(key), value: bytes(value), ...epoch });
     log.end += 1;
     return offset;
   }
@@ -45,6 +50,13 @@ export class FakeLog {
     const log = this.log(partition);
     log.logStart = offset;
     log.records = log.records.filter((record) => record.offset >= offset);
+  }
+
+  /** A replica that ends at `offset` is elected: what was appended behind it is gone, and the next records take its place. */
+  electUnclean(partition: number, offset: number): void {
+    const log = this.log(partition);
+    Object.assign(log, { records: log.records.filter((record) => record.offset < offset), end: offset });
+    this.leaderEpoch = (this.leaderEpoch ?? 0) + 1;
   }
 
   /** Deletes the topic and creates it anew; Kafka deletes the group's offsets with it. */
@@ -70,9 +82,11 @@ export function batchOf(
     if (record === undefined) throw new Error(`no record ${index}`);
     return record;
   };
+  const [first, last] = [records.at(0)?.leaderEpoch, records.at(-1)?.leaderEpoch];
   const noHeaders: readonly RecordHeader[] = [];
   return {
     ...more,
+    ...(first === undefined || last === undefined ? {} : { leaderEpochs: { first, last } }),
     count: records.length,
     byteLength: records.reduce((sum, record) => sum + (record.value?.length ?? 0) + 50, 0),
     offsetAt: (index) => at(index).offset,

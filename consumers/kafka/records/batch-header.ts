@@ -8,6 +8,7 @@ import { BatchFault } from "./batch-fault.ts";
  * base sequence int32, record count int32, records.
  */
 export const LENGTH_END = 12;
+const LEADER_EPOCH_AT = 12;
 const MAGIC_AT = 16;
 const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
@@ -28,6 +29,8 @@ const CONTROL = 0x20;
 export interface BatchHeader {
   readonly baseOffset: number;
   readonly lastOffset: number;
+  /** Of the leader that appended the batch; it never falls along a log. −1 where the broker kept none. */
+  readonly leaderEpoch: number;
   /** Compression codec number, 0 to 7. */
   readonly codec: number;
   readonly baseTimestampMs: number;
@@ -69,6 +72,7 @@ export function readBatchHeader(bytes: Buffer, at: number, end: number): BatchHe
   return {
     baseOffset,
     lastOffset: baseOffset + lastDelta,
+    leaderEpoch: bytes.readInt32BE(at + LEADER_EPOCH_AT),
     codec: attributes & CODEC_MASK,
     baseTimestampMs: int64At(bytes, at + BASE_TIMESTAMP_AT),
     appendTimestampMs: (attributes & APPEND_TIME) === 0 ? undefined : int64At(bytes, at + MAX_TIMESTAMP_AT),

@@ -1,3 +1,4 @@
+import type { LeaderEpochs } from "../../../src/core/partition/state.ts";
 import { AbortedFilter, type AbortedTransaction } from "./aborted.ts";
 import { BatchFault, type BatchFaultCode } from "./batch-fault.ts";
 import { batchLength, LENGTH_END, readBatchHeader, RECORDS_AT, type BatchHeader } from "./batch-header.ts";
@@ -29,6 +30,8 @@ export interface DecodedFetch {
   readonly columns: RecordColumns;
   /** Position after the good prefix; equals the fetched one when there was nothing. */
   readonly next: number;
+  /** Of the first and the last record batch at or above the position; undefined where there was none. */
+  readonly leaderEpochs: LeaderEpochs | undefined;
   readonly fault: { readonly code: BatchFaultCode; readonly text: string } | undefined;
 }
 
@@ -45,6 +48,7 @@ interface Section {
 interface Walk {
   readonly sections: Section[];
   next: number;
+  leaderEpochs: LeaderEpochs | undefined;
   inflatedBytes: number;
   fault: DecodedFetch["fault"];
 }
@@ -64,16 +68,22 @@ export function decodeFetch(fetched: FetchedBytes, limits: DecodeLimits): Decode
     try {
       columns.add(section.header, section.from + shift, section.to + shift, fetched.position);
     } catch (error) {
-      return { columns, next: section.before, fault: faultOf(error) };
+      return { columns, next: section.before, leaderEpochs: walk.leaderEpochs, fault: faultOf(error) };
     }
   }
-  return { columns, next: walk.next, fault: walk.fault };
+  return { columns, next: walk.next, leaderEpochs: walk.leaderEpochs, fault: walk.fault };
 }
 
 function walkBatches(fetched: FetchedBytes, limits: DecodeLimits): Walk {
   const { bytes, position } = fetched;
   const filter = new AbortedFilter(fetched.aborted);
-  const walk: Walk = { sections: [], next: position, inflatedBytes: 0, fault: undefined };
+  const walk: Walk = {
+    sections: [],
+    next: position,
+    leaderEpochs: undefined,
+    inflatedBytes: 0,
+    fault: undefined,
+  };
   let at = 0;
   let floor = 0;
   try {
@@ -84,12 +94,17 @@ function walkBatches(fetched: FetchedBytes, limits: DecodeLimits): Walk {
       }
       floor = header.lastOffset + 1;
       if (!takeBatch({ bytes, at, end, header, filter, limits }, walk)) break;
+      if (header.lastOffset >= position) noteEpoch(header.leaderEpoch, walk);
       at = end;
     }
   } catch (error) {
     walk.fault = faultOf(error);
   }
   return walk;
+}
+
+function noteEpoch(epoch: number, walk: Walk): void {
+  if (epoch >= 0) walk.leaderEpochs = { first: walk.leaderEpochs?.first ?? epoch, last: epoch };
 }
 
 /** End of the batch at `at`; undefined where only the cut rest of one is left, which a broker's size limit may cause. */

@@ -125,11 +125,12 @@ export class AssignmentEpoch {
       this.#steering.seek(partition, reader.expected);
       return;
     }
-    const { columns, next, fault } = decodeFetch(fetched, this.#limits);
+    const decoded = decodeFetch(fetched, this.#limits);
+    const { next, fault } = decoded;
     if (next > position) {
       reader.expected = next;
       group.resolveOffset({ topic, partition, offset: String(next - 1) });
-      this.#sink.batch(new RecordView(this.epoch, fetched, next, columns));
+      this.#sink.batch(new RecordView(this.epoch, fetched, decoded));
     }
     // The sink may have begun or paused the partition: then the fault is met again where it stands.
     if (fault !== undefined && reader.expected === next && reader.state === "reading") {

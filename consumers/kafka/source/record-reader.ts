@@ -81,10 +81,11 @@ export class RecordReader {
       throw new SourceFault("unknown", `the broker cannot read partition ${partition}: error ${errorCode}`);
     }
     const { batchInflatedBytesMax } = this.#source.limits;
-    const { columns, next, fault } = decodeFetch(fetched, { batchInflatedBytesMax, fetchInflatedBytes: bytes });
+    const decoded = decodeFetch(fetched, { batchInflatedBytesMax, fetchInflatedBytes: bytes });
+    const { next, fault } = decoded;
     // A fault behind a good prefix is met again by whoever reads on from there.
     if (fault !== undefined && next === position) return { read: "fault", ...fault };
-    return { read: "records", batch: new RecordView(NO_EPOCH, fetched, next, columns) };
+    return { read: "records", batch: new RecordView(NO_EPOCH, fetched, decoded) };
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Offset } from "../../../src/core/offset.ts";
 import type { RecordBatch, RecordHeader } from "../../../src/ports/record-batch.ts";
 import type { FetchedPartition } from "../guards/fetched-records.ts";
+import type { LeaderEpochs } from "../../../src/core/partition/state.ts";
 import type { RecordColumns } from "../records/columns.ts";
+import type { DecodedFetch } from "../records/decode-fetch.ts";
 
 /** The port's record batch over decoded columns. */
 export class RecordView implements RecordBatch {
@@ -11,15 +13,21 @@ export class RecordView implements RecordBatch {
   readonly next: Offset;
   readonly end: Offset;
   readonly logStart: Offset | undefined;
+  readonly leaderEpochs: LeaderEpochs | undefined;
   readonly #columns: RecordColumns;
 
-  constructor(assignmentEpoch: number, fetched: FetchedPartition, next: Offset, columns: RecordColumns) {
+  constructor(
+    assignmentEpoch: number,
+    fetched: FetchedPartition,
+    { next, columns, leaderEpochs }: Pick<DecodedFetch, "next" | "columns" | "leaderEpochs">,
+  ) {
     this.partition = fetched.partition;
     this.assignmentEpoch = assignmentEpoch;
     this.fetchedAt = fetched.position;
     this.next = next;
     this.end = fetched.lastStableOffset >= 0 ? fetched.lastStableOffset : fetched.highWatermark;
     this.logStart = fetched.logStart >= 0 ? fetched.logStart : undefined;
+    this.leaderEpochs = leaderEpochs;
     this.#columns = columns;
   }
 

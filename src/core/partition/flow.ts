@@ -28,9 +28,56 @@ export function onBatch(state: PartitionState, batch: DeliveredBatch): Step {
   invariant(batch.next >= batch.fetchedAt, "BATCH_ORDER", `next ${batch.next} below ${batch.fetchedAt}`);
   if (phase.phase === "verifying" && batch.recognised === undefined)
     return unchanged({ ...state, position: batch.next });
+  const doubt = phase.phase === "running" ? newLeader(state, batch) : undefined;
+  if (doubt !== undefined) return doubt;
   const anotherLog = phase.phase === "verifying" ? verdict(state, batch, phase.verify.ifAbsent) : undefined;
   if (anotherLog !== undefined) return halted(state, anotherLog);
-  return accept({ ...state, phase: { phase: "running", disputes: 0 }, end: batch.end }, batch);
+  const leaderEpoch = knownEpochs(state.leaderEpoch, batch.leaderEpochs);
+  return accept({ ...state, phase: { phase: "running", disputes: 0 }, end: batch.end, leaderEpoch }, batch);
+}
+
+/**
+ * A leader that nobody has read from yet may have a log of its own, which has grown past our position already, so that
+ * nothing is out of range:
+ *
+ * 1. records 90 to 99 are applied, and were not replicated; their leader dies;
+ * 2. a replica that ends at 90 is elected (unclean), and producers write other records at 90 to 120;
+ * 3. we go on at 100, in the middle of what is not the log that we read.
+ *
+ * Epochs of leaders never fall along a log, so a batch of an earlier one than that of what is acknowledged is of another log,
+ * too: the topic was created again. In both cases the last acknowledged record is looked at first.
+ */
+function newLeader(state: PartitionState, { leaderEpochs, logStart }: DeliveredBatch): Step | undefined {
+  const { leaderEpoch, fingerprint } = state;
+  if (leaderEpochs === undefined || leaderEpoch === undefined || fingerprint === undefined) return undefined;
+  const { first } = leaderEpochs;
+  if (first <= leaderEpoch.known && first >= leaderEpoch.acknowledged) return undefined;
+  if (fingerprint.offset < (logStart ?? state.logStart ?? 0)) return undefined;
+  const from = fingerprint.offset;
+  const kept = truncateAfter(state, 0, from);
+  return {
+    state: {
+      ...kept.state,
+      phase: { phase: "verifying", verify: { fingerprint, ifAbsent: "go-on" }, disputes: 0 },
+      // Once recognised it is not asked about again, or what was read before would be doubted when it is read again.
+      leaderEpoch: {
+        known: Math.max(first, leaderEpoch.known),
+        acknowledged: Math.min(first, leaderEpoch.acknowledged),
+      },
+      fetching: true,
+    },
+    effects: [...kept.effects, { effect: "pause" }, { effect: "begin", position: from }],
+  };
+}
+
+function knownEpochs(
+  before: PartitionState["leaderEpoch"],
+  read: DeliveredBatch["leaderEpochs"],
+): PartitionState["leaderEpoch"] {
+  if (read === undefined) return before;
+  return before === undefined
+    ? { known: read.last, acknowledged: Math.min(read.first, read.last) }
+    : { ...before, known: Math.max(before.known, read.last) };
 }
 
 function verdict(state: PartitionState, batch: DeliveredBatch, ifAbsent: "go-on" | "stop"): Stop | undefined {
@@ -57,6 +104,7 @@ function accept(state: PartitionState, batch: DeliveredBatch): Step {
     bytes,
     deliveredAtMs,
     acknowledged: false,
+    leaderEpoch: batch.leaderEpochs?.last,
     fingerprint: undefined,
   };
   const inFlight = [...state.inFlight, entry];

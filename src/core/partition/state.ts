@@ -36,6 +36,12 @@ export type Hold =
   /** `verify`: the log was not recognised yet, and still has to be when the dispute is settled. */
   | { readonly hold: "bounds"; readonly verify: Verification | undefined };
 
+/** Epochs of the leaders that appended the first and the last record batch of what was fetched. Along one log they never fall. */
+export interface LeaderEpochs {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** A batch between delivery and acknowledgement. */
 export interface InFlight {
   readonly seq: number;
@@ -45,6 +51,8 @@ export interface InFlight {
   readonly bytes: number;
   readonly deliveredAtMs: number;
   readonly acknowledged: boolean;
+  /** Of its last record batch, where the broker keeps them. */
+  readonly leaderEpoch?: number | undefined;
   /** Of the last record; known once the batch has been processed. */
   readonly fingerprint: Fingerprint | undefined;
 }
@@ -63,6 +71,8 @@ export interface PartitionState {
   readonly fetching: boolean;
   /** Of the last record below the watermark. */
   readonly fingerprint: Fingerprint | undefined;
+  /** Of the leaders: the highest under which the log was recognised, and that of what is acknowledged. */
+  readonly leaderEpoch: { readonly known: number; readonly acknowledged: number } | undefined;
   readonly logStart: Offset | undefined;
   readonly end: Offset | undefined;
   /** The group's committed offset as last confirmed or read back. */
@@ -90,6 +100,7 @@ export const INITIAL_STATE: PartitionState = {
   inFlight: [],
   fetching: false,
   fingerprint: undefined,
+  leaderEpoch: undefined,
   logStart: undefined,
   end: undefined,
   committed: undefined,
@@ -154,6 +165,7 @@ export interface DeliveredBatch {
   readonly bytes: number;
   readonly logStart: Offset | undefined;
   readonly end: Offset;
+  readonly leaderEpochs?: LeaderEpochs | undefined;
   readonly deliveredAtMs: number;
   /** Whether the process is short of memory for batches: fetching pauses after this one. */
   readonly crowded: boolean;

@@ -42,5 +42,17 @@ export function advance(state: PartitionState, inFlight: readonly InFlight[]): P
     inFlight: inFlight.slice(passed.length),
     watermark: last.next,
     fingerprint: fingerprint ?? state.fingerprint,
+    leaderEpoch: acknowledgedUnder(
+      state.leaderEpoch,
+      passed.findLast((batch) => batch.leaderEpoch !== undefined),
+    ),
   };
+}
+
+function acknowledgedUnder(
+  before: PartitionState["leaderEpoch"],
+  last: Pick<InFlight, "leaderEpoch"> | undefined,
+): PartitionState["leaderEpoch"] {
+  const acknowledged = last?.leaderEpoch;
+  return before === undefined || acknowledged === undefined ? before : { ...before, acknowledged };
 }

@@ -182,6 +182,55 @@ describe("recognising the log", () => {
   });
 });
 
+describe("a leader that nobody has read from yet", () => {
+  const print = { offset: 9, timestampMs: 0, hash: "9" };
+  const under = (first: number, last = first) => ({ leaderEpochs: { first, last } });
+  /** [5, 10) applied under epoch 3, [10, 20) in flight under it. */
+  const read = () =>
+    run([
+      startedAt(5),
+      batch(5, 10, under(3)),
+      { event: "acknowledged", seq: 1, fingerprint: print },
+      batch(10, 20, under(3)),
+    ]).state;
+
+  it("makes the last acknowledged record be looked at first; what is in flight is read again", () => {
+    const doubted = run([batch(20, 30, under(4))], read());
+    expect(doubted.effects).toEqual([
+      { effect: "drop", seqs: [2] },
+      { effect: "pause" },
+      { effect: "begin", position: 9 },
+    ]);
+    expect(doubted.state.phase).toMatchObject({ phase: "verifying", verify: { fingerprint: print } });
+    const other = run([batch(9, 30, { recognised: "different", ...under(4) })], doubted.state);
+    expect(other.state.phase).toMatchObject({ phase: "stopped", stop: { code: "TOPIC_RECREATED", wanted: 10 } });
+    expect(copyDue(other.state)).toBeUndefined();
+  });
+
+  it("is recognised once: whatever is read again under earlier ones is not doubted anew", () => {
+    let { state } = run([batch(20, 30, under(4))], read());
+    state = run(
+      [batch(9, 15, { recognised: "equal", ...under(3) }), batch(15, 20, under(3)), batch(20, 30, under(3, 4))],
+      state,
+    ).state;
+    expect([state.phase.phase, state.position]).toEqual(["running", 30]);
+    expect(run([batch(30, 40, under(4))], state).state.position).toBe(40);
+    expect(run([batch(30, 40, under(5))], state).state.phase.phase).toBe("verifying");
+  });
+
+  it("an epoch below that of what is acknowledged is another log, one below what is in flight is read again", () => {
+    expect(run([batch(20, 30, under(2))], read()).state.phase.phase).toBe("verifying");
+    expect(run([batch(20, 30, under(3))], read()).state.phase.phase).toBe("running");
+    const grown = run([batch(20, 30, under(3, 7)), acknowledged(2), { event: "write-failed", seq: 3, cause }], read());
+    expect(run([{ event: "retry", seq: 3, attempt: 1 }], grown.state).names).toEqual(["process"]);
+  });
+
+  it("says nothing before anything was applied, and where the broker keeps no epochs", () => {
+    expect(run([startedAt(5), batch(5, 10, under(3)), batch(10, 20, under(9))]).state.phase.phase).toBe("running");
+    expect(run([batch(20, 30)], read()).state.phase.phase).toBe("running");
+  });
+});
+
 describe("a dispute while the log is being recognised", () => {
   const fingerprint = { offset: 49, timestampMs: 1, hash: "aa" };
   const copy = { watermark: 50, fingerprint, logStartSeen: 0 };

@@ -39,6 +39,22 @@ function xerial(records: Buffer): Buffer {
   return Buffer.concat([header, ...block(records.subarray(0, half)), ...block(records.subarray(half))]);
 }
 
+describe("epochs of leaders", () => {
+  const under = (epoch: number, base: number): Buffer => {
+    const bytes = craft({ base, records: numbered(base, 5) });
+    bytes.writeInt32BE(epoch, 12);
+    return bytes;
+  };
+
+  it("are those of the first batch that reaches the position and of the last, whole ones alone", () => {
+    const parts = [under(1, 0), under(2, 5), under(4, 10), under(7, 15).subarray(0, 70)];
+    expect(decode(parts).leaderEpochs).toEqual({ first: 1, last: 4 });
+    expect(decode(parts, 7).leaderEpochs).toEqual({ first: 2, last: 4 });
+    expect(decode([under(-1, 0)]).leaderEpochs).toBeUndefined();
+    expect(decode([]).leaderEpochs).toBeUndefined();
+  });
+});
+
 describe("whole batches", () => {
   it("reads keys, values, timestamps and headers exactly", () => {
     const headers = [
