@@ -9,7 +9,7 @@ export function bindingRecord(binding: Binding): BindingRecord {
     epochs: copyOf(epochs),
     ...(goOnAt === undefined ? {} : { goOnAt: [...goOnAt] }),
     ...(opened === undefined ? {} : { opened: { ...opened, givenUp: opened.givenUp.map((range) => ({ ...range })) } }),
-    ...(past === undefined ? {} : { past: past.map((entry) => ({ log: entry.log, epochs: copyOf(entry.epochs) })) }),
+    ...(past === undefined ? {} : { past: past.map((entry) => ({ ...entry, epochs: copyOf(entry.epochs) })) }),
   };
 }
 

@@ -70,7 +70,9 @@ export const BindingRecord = Type.Object({
       entered: Type.Boolean(),
     }),
   ),
-  past: Type.Optional(Type.Array(Type.Object({ log: Type.Integer(), epochs: EpochList }))),
+  past: Type.Optional(
+    Type.Array(Type.Object({ log: Type.Integer(), epochs: EpochList, summed: Type.Optional(Type.Boolean()) })),
+  ),
 });
 export type BindingRecord = Static<typeof BindingRecord>;
 
@@ -134,6 +136,24 @@ export const LedgerRecord = Type.Object({
   ),
   nextNumber: Type.Integer(),
 });
+
+const CountingRow = {
+  number: Type.Integer({ minimum: 1 }),
+  from: Offset,
+  until: Offset,
+  revision: Type.Integer({ minimum: 1 }),
+  openedAtMs: Type.Integer(),
+};
+
+/** `ledgers/{source}/{partition}` of a counting kind: rows by offset, and which of them readers sum. */
+export const CountingLedgerRecord = Type.Object({
+  rows: Type.Array(Type.Object(CountingRow)),
+  nextNumber: Type.Integer({ minimum: 1 }),
+  listed: Type.Array(Type.Integer({ minimum: 1 })),
+  former: Type.Array(Type.Object({ ...CountingRow, replacedBy: Type.Integer({ minimum: 1 }) })),
+  holder: nullable(Type.Object({ name: Type.String(), floor: Offset })),
+});
+export type CountingLedgerRecord = Static<typeof CountingLedgerRecord>;
 
 /** `members/{source}`: the group member that the last process of this deployment was. */
 export const MemberRecord = Type.Object({ memberId: Type.String() });

@@ -11,6 +11,7 @@ const PORTS = [...RULES, "src/ports"];
 const SERVICES = [
   "src/fleet",
   "src/gaps",
+  "src/ledgers",
   "src/audit",
   "src/barriers",
   "src/explain",

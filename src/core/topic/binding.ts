@@ -19,8 +19,23 @@ export interface Binding {
   readonly goOnAt?: readonly Offset[];
   /** The call that opened the present log. */
   readonly opened?: LogOpening;
-  /** Logs that were given up, oldest first: under which epochs their partitions were read, and from which epoch they began. */
-  readonly past?: readonly { readonly log: number; readonly epochs: Binding["epochs"] }[];
+  /** Logs that were given up, oldest first. */
+  readonly past?: readonly PastLog[];
+}
+
+/** A log that is read no more. */
+export interface PastLog {
+  readonly log: number;
+  /** Under which epochs its partitions were read. */
+  readonly epochs: Binding["epochs"];
+  /** Counting kinds: its rows stay in the sums. Absent: they have left them, or the kind counts nothing. */
+  readonly summed?: boolean;
+}
+
+/** The logs whose rows readers of counters sum, oldest first. */
+export function summedLogs(binding: Pick<Binding, "log" | "past">): readonly number[] {
+  const kept = (binding.past ?? []).filter(({ summed }) => summed === true);
+  return [...kept.map(({ log }) => log), logOf(binding)];
 }
 
 /** Who opened a log, and what it gave up: kept with the binding until both are entered where people look for them. */

@@ -110,6 +110,10 @@ function opened(
   { clusterId, topic }: Identity,
   log: Pick<Binding, "epochs" | "goOnAt"> & { readonly log: number; readonly opened: LogOpening },
 ): EpochDecision {
-  const past = [...(binding.past ?? []), { log: logOf(binding), epochs: binding.epochs }];
+  // What leaves the sums, and what stays, changes in the one write that opens the log.
+  const keep = log.opened.counting === "continues";
+  const past = [...(binding.past ?? []), { log: logOf(binding), epochs: binding.epochs, summed: true }].map(
+    ({ summed, ...rest }) => (keep && summed === true ? { ...rest, summed } : rest),
+  );
   return { decision: "open", epoch: log.log, binding: { clusterId, topic, firstStart: "earliest", past, ...log } };
 }
