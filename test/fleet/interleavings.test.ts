@@ -403,19 +403,20 @@ describe("one bad thing takes nothing else down (I16)", () => {
   });
 });
 
-describe("a log that was rewritten behind us and has grown past us", () => {
-  async function applied(partitions = 1): Promise<FleetWorld> {
-    const world = new FleetWorld(partitions);
-    world.log.leaderEpoch = 3;
-    for (let offset = 0; offset < 20; offset += 1) world.log.append(0, `k${offset}`, `old${offset}`);
-    await world.start();
-    await world.clock.advance(4_000);
-    expect(world.log.committed.get(0)).toBe(20);
-    return world;
-  }
+/** Twenty records of partition 0, appended under a leader of epoch 3, are applied and committed. */
+async function underThree(): Promise<FleetWorld> {
+  const world = new FleetWorld(1);
+  world.log.leaderEpoch = 3;
+  for (let offset = 0; offset < 20; offset += 1) world.log.append(0, `k${offset}`, `old${offset}`);
+  await world.start();
+  await world.clock.advance(4_000);
+  expect(world.log.committed.get(0)).toBe(20);
+  return world;
+}
 
+describe("a log that was rewritten behind us and has grown past us", () => {
   it("by an unclean election stops before anything of it is applied", async () => {
-    const world = await applied();
+    const world = await underThree();
     world.log.electUnclean(0, 15);
     for (let offset = 15; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
     world.source.poll();
@@ -430,7 +431,7 @@ describe("a log that was rewritten behind us and has grown past us", () => {
   });
 
   it("by creating the topic again stops likewise, where leaders had changed before", async () => {
-    const world = await applied();
+    const world = await underThree();
     world.log.recreate();
     world.log.leaderEpoch = 0;
     for (let offset = 0; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
@@ -442,7 +443,7 @@ describe("a log that was rewritten behind us and has grown past us", () => {
   });
 
   it("is told from an election that lost nothing: all is applied, once", async () => {
-    const world = await applied();
+    const world = await underThree();
     world.log.leaderEpoch = 4;
     for (let offset = 20; offset < 40; offset += 1) world.log.append(0, `k${offset}`, `new${offset}`);
     world.source.poll();
