@@ -12,7 +12,7 @@ import {
   keyText,
 } from "./protocol.ts";
 import { CorruptStore, checkStoreFile } from "./store-file.ts";
-import { compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
+import { type Entries, compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
 
 /**
  * One owner's LMDB environment. Used by an owner's process alone; everything here blocks.
@@ -53,22 +53,21 @@ export class Environment {
   }
 
   /**
-   * Merges packed cells in one transaction and returns when it is flushed: per key the larger stored value stays. Returns how
-   * many cells changed something.
+   * Merges packed cells from where `cells` stands, in one transaction, until `changesMax` changed something: per key the
+   * larger stored value stays. What it went past is flushed when it returns. Returns how many changed something.
    * @throws CorruptStore when a cell that is merged onto, or with, fails its sum
    */
-  merge(parts: readonly Buffer[]): number {
+  merge(cells: Entries, changesMax: number): number {
     const db = this.#db;
     let changed = 0;
     db.transactionSync(() => {
-      for (const part of parts) {
-        eachEntry(part, (key, value) => {
-          const present = this.#get(key);
-          if (present !== undefined && compareStored(value, present) <= 0) return;
-          requireWhole(key, value);
-          db.putSync(key, value);
-          changed += 1;
-        });
+      while (changed < changesMax && cells.next()) {
+        const { key, value } = cells;
+        const present = this.#get(key);
+        if (present !== undefined && compareStored(value, present) <= 0) continue;
+        requireWhole(key, value);
+        db.putSync(key, value);
+        changed += 1;
       }
     });
     return changed;

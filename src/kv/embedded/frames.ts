@@ -37,6 +37,11 @@ export class FrameReader<Head> {
     this.#take = take;
   }
 
+  /** Whether what arrived ends within a frame. */
+  get cut(): boolean {
+    return this.#prefixLength > 0;
+  }
+
   /** Takes what arrived. @throws BrokenStream; what `take` throws */
   push(chunk: Buffer): void {
     let at = 0;

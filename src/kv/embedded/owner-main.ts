@@ -1,11 +1,13 @@
 import { Socket } from "node:net";
+import { systemClock } from "../../clock.ts";
 import { DiskFull, requireSpace } from "./disk-space.ts";
 import { Environment } from "./environment.ts";
 import { FrameReader, encodeHead } from "./frames.ts";
 import { STREAM_FD } from "./owner-process.ts";
 import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
 import { CorruptStore, MissingStore, StoreFile } from "./store-file.ts";
-import { packKeys } from "./wire.ts";
+import { TransactionSize } from "./transaction-size.ts";
+import { Entries, packKeys } from "./wire.ts";
 
 /** What a transaction of the identity alone cannot exceed: it is written on a disk that takes no more cells, too. */
 const IDENTITY_FREE_BYTES = 1024 * 1024;
@@ -22,9 +24,13 @@ class OwnerMain {
   readonly #setup: OwnerSetup;
   readonly #environment: Environment;
   readonly #file: StoreFile;
+  readonly #size = new TransactionSize();
   #waiting: { readonly message: ToOwner; readonly body: Buffer }[] = [];
   #waitingBytes = 0;
   #arrived = false;
+  /** The stream stands within a message, or within a write of several. */
+  #cut = false;
+  #goesOn = false;
   #scheduled = false;
   #failed = false;
 
@@ -40,20 +46,28 @@ class OwnerMain {
     if (this.#failed) return;
     this.#waiting.push({ message, body });
     this.#waitingBytes += body.length;
+    this.#goesOn = message.kind === "write" && message.more;
+  }
+
+  /** To be called after a part of the stream was taken; `cut`: it ended within a message. */
+  arrived(cut: boolean): void {
     this.#arrived = true;
+    this.#cut = cut;
     this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#failed) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
       // What is on its way belongs to the same transaction: a stream hands out what it has in many turns.
-      const more = this.#arrived && this.#waitingBytes < this.#setup.commitBytes;
+      const arrived = this.#arrived;
       this.#arrived = false;
-      if (more) this.#schedule();
-      else this.#handleAll();
+      if (this.#waitingBytes >= this.#setup.commitBytes) this.#handleAll();
+      else if (arrived) this.#schedule();
+      // Where the rest of a message or of a write is missing, its arrival calls again.
+      else if (!this.#cut && !this.#goesOn) this.#handleAll();
     });
   }
 
@@ -76,28 +90,40 @@ class OwnerMain {
       this.#handle(first.message, first.body);
       return from + 1;
     }
+    const writes: { readonly seq: number; readonly more: boolean }[] = [];
     const parts: Buffer[] = [];
-    let through: number | undefined;
     let bytes = 0;
     let at = from;
     for (; at < waiting.length && bytes < this.#setup.commitBytes; at += 1) {
       const next = waiting[at];
       if (next?.message.kind !== "write") break;
+      writes.push(next.message);
       parts.push(next.body);
       bytes += next.body.length;
-      if (!next.message.more) through = next.message.seq;
     }
-    this.#merge(parts);
-    if (through !== undefined) {
-      this.#send({ kind: "committed", through, ...this.#environment.mark() });
-    }
+    let reported = 0;
+    this.#merge(parts, (passed) => {
+      const through = writes.slice(reported, passed).findLast(({ more }) => !more);
+      reported = passed;
+      if (through !== undefined) this.#send({ kind: "committed", through: through.seq, ...this.#environment.mark() });
+    });
     return at;
   }
 
-  #merge(parts: readonly Buffer[]): number {
-    this.#file.requireInPlace();
+  /** Merges in transactions that do not take long; `flushed` is told after each how many of the parts it went past. */
+  #merge(parts: readonly Buffer[], flushed: (passed: number) => void = () => undefined): number {
     requireSpace(this.#setup.directory, parts, this.#setup.freeBytesMin);
-    return this.#environment.merge(parts);
+    const cells = new Entries(parts);
+    let changed = 0;
+    do {
+      this.#file.requireInPlace();
+      const began = systemClock.monotonic();
+      const some = this.#environment.merge(cells, this.#size.changes);
+      this.#size.took(some, systemClock.monotonic() - began);
+      changed += some;
+      flushed(cells.passed);
+    } while (!cells.ended);
+    return changed;
   }
 
   #handle(message: Exclude<ToOwner, { kind: "write" }>, body: Buffer): void {
@@ -211,7 +237,10 @@ function main(): void {
   try {
     const owner = new OwnerMain(stream, readSetup(process.argv.at(-1)));
     const reader = new FrameReader<ToOwner>((message, body) => owner.take(message, body));
-    stream.on("data", (chunk: Buffer) => reader.push(chunk));
+    stream.on("data", (chunk: Buffer) => {
+      reader.push(chunk);
+      owner.arrived(reader.cut);
+    });
   } catch (error) {
     // Read on, so that the end of the stream is noticed.
     stream.resume();

@@ -118,6 +118,54 @@ function putHead(view: DataView, at: number, valueLength: number, address: Store
   return at + ENTRY_HEAD_BYTES + 1;
 }
 
+/** Walks the packed entries of several buffers, one at a time. */
+export class Entries {
+  readonly #parts: readonly Buffer[];
+  #part = 0;
+  #at = 0;
+  /** Of the entry that it stands at, as slices. */
+  key: Buffer = Buffer.alloc(0);
+  value: Buffer = Buffer.alloc(0);
+
+  constructor(parts: readonly Buffer[]) {
+    this.#parts = parts;
+    this.#skip();
+  }
+
+  /** How many buffers it went past. */
+  get passed(): number {
+    return this.#part;
+  }
+
+  /** Whether there are no more. */
+  get ended(): boolean {
+    return this.#part >= this.#parts.length;
+  }
+
+  /** Goes to the next entry; false at the end. @throws InvariantViolation when the bytes are not packed entries. */
+  next(): boolean {
+    const bytes = this.#parts[this.#part];
+    if (bytes === undefined) return false;
+    const keyAt = this.#at + ENTRY_HEAD_BYTES;
+    invariant(keyAt <= bytes.length, "KV_WIRE", "an entry is cut");
+    const valueAt = keyAt + bytes.readUInt16BE(this.#at + 4);
+    const end = valueAt + bytes.readUInt32BE(this.#at);
+    invariant(end <= bytes.length, "KV_WIRE", "an entry is cut");
+    this.key = bytes.subarray(keyAt, valueAt);
+    this.value = bytes.subarray(valueAt, end);
+    this.#at = end;
+    this.#skip();
+    return true;
+  }
+
+  #skip(): void {
+    while (this.#at === this.#parts[this.#part]?.length) {
+      this.#part += 1;
+      this.#at = 0;
+    }
+  }
+}
+
 /**
  * Walks packed entries and hands each one's store key and value, as slices of `bytes`, to `take`.
  * @throws InvariantViolation when the bytes are not packed entries.

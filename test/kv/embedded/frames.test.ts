@@ -33,6 +33,13 @@ describe("frames", () => {
         const chunks = places.slice(1).map((place, index) => stream.subarray(places[index], place));
         expect(readAll(chunks)).toEqual(given);
         expect(readAll(Array.from(stream, (byte) => Buffer.of(byte)))).toEqual(given);
+        let read = 0;
+        const ends = new Set([0, ...given.map((frame) => (read += encode(frame).length))]);
+        const reader = new FrameReader<unknown>(() => undefined);
+        for (const [index, chunk] of chunks.entries()) {
+          reader.push(chunk);
+          expect(reader.cut).toBe(!ends.has(places[index + 1] ?? 0));
+        }
       }),
       { numRuns: 200 },
     );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Environment } from "../../../src/kv/embedded/environment.ts";
 import { CorruptStore, checkStoreFile, hasStore } from "../../../src/kv/embedded/store-file.ts";
-import { packCells } from "../../../src/kv/embedded/wire.ts";
+import { Entries, packCells } from "../../../src/kv/embedded/wire.ts";
 import { MIB } from "./support.ts";
 
 let directory = "";
@@ -61,7 +61,7 @@ describe("the look at a store's file", () => {
       }));
       const target = new Uint8Array(4 * MIB);
       const { length } = packCells(batch, 0, target);
-      environment.merge([Buffer.from(target.buffer, 0, length)]);
+      environment.merge(new Entries([Buffer.from(target.buffer, 0, length)]), batch.length);
       expect(() => checkStoreFile(directory)).not.toThrow();
     }
     await environment.close();
