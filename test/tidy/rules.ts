@@ -20,7 +20,6 @@ const SERVICES = [
   "src/control",
   "src/definitions",
   "src/descriptors",
-  "src/ledgers",
   "src/lag",
   "src/queries",
   "src/access",
