@@ -80,6 +80,21 @@ export const LIMITS = {
     max: GIB,
     meaning: "Writes that may wait for one KV owner; while it has more waiting, further writes wait.",
   },
+  slotCacheBytes: {
+    unit: "bytes",
+    default: 96 * MIB,
+    min: MIB,
+    max: 16 * GIB,
+    meaning:
+      "Slots that counting sources keep in memory, all partitions together; others are read back when counted on.",
+  },
+  reserveAhead: {
+    unit: "records",
+    default: 100_000,
+    min: 1,
+    max: 100_000_000,
+    meaning: "Offsets that a counting partition reserves beyond what it fetched, while there are more to read.",
+  },
   drainTimeout: {
     unit: "ms",
     default: 20 * SECOND,

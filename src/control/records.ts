@@ -32,6 +32,14 @@ export const DefinitionSchema = Type.Object({
   startFrom: Type.Union([Type.Literal("earliest"), Type.Literal("latest"), Moment]),
   worstLagMs: Type.Integer({ minimum: 0 }),
   allowShortRetention: Type.Optional(Type.Boolean()),
+  counting: Type.Optional(
+    Type.Object({
+      slotWidthMs: Type.Integer({ minimum: 1 }),
+      visitors: Type.Boolean(),
+      scoreEdges: Type.Array(Type.Number()),
+      segmentEveryMs: Type.Integer({ minimum: 1 }),
+    }),
+  ),
   onPoison: oneOf(["dead-letter", "stop"]),
   deadLetterTopic: Type.String(),
   createDeadLetterTopic: Type.Boolean(),

@@ -1,4 +1,4 @@
-import type { SourceDefinition } from "./source.ts";
+import { COUNTING_KINDS, type SourceDefinition } from "./source.ts";
 
 /** How long a topic keeps its records, as far as it says; undefined is without limit. */
 export interface RetentionFacts {
@@ -17,7 +17,7 @@ export interface Refusal {
 /** Whether the topic keeps its records long enough for the source (I15). Undefined: it does, as far as it says. */
 export function refusalOf(definition: SourceDefinition, retention: RetentionFacts): Refusal | undefined {
   const { topic, kind, worstLagMs, allowShortRetention } = definition;
-  if (retention.compacted && (kind === "traffic" || kind === "ad_actions")) {
+  if (retention.compacted && COUNTING_KINDS.has(kind)) {
     const text = `topic ${topic} is compacted and loses records that have to be counted: set its cleanup.policy to delete`;
     return { code: "TOPIC_COMPACTED", text };
   }

@@ -1,8 +1,13 @@
+import { type CountingSettings, DEFAULT_COUNTING } from "./counting/settings.ts";
+
 /** What a source is, once configuration has been read. Pure data: stored as the source's control record. */
 
 /** The five kinds of feed. `documents`, `campaigns`, `dials` are versioned; `traffic`, `ad_actions` count. */
 export const KINDS = ["documents", "traffic", "campaigns", "dials", "ad_actions"] as const;
 export type KindName = (typeof KINDS)[number];
+
+/** The kinds whose records are counted into slots. */
+export const COUNTING_KINDS: ReadonlySet<KindName> = new Set<KindName>(["traffic", "ad_actions"]);
 
 /** How a record's value is encoded. */
 export const FORMATS = ["protobuf", "json", "raw"] as const;
@@ -49,10 +54,26 @@ export interface SourceDefinition {
   readonly worstLagMs: number;
   /** Set where the source runs although its topic keeps records no longer than that; absent otherwise. */
   readonly allowShortRetention?: boolean;
+  /** Only of counting kinds; absent: the defaults. */
+  readonly counting?: CountingOfSource;
   readonly onPoison: "dead-letter" | "stop";
   readonly deadLetterTopic: string;
   /** Whether the service creates the dead-letter topic when it is missing. */
   readonly createDeadLetterTopic: boolean;
+}
+
+/** How a counting source counts. */
+export interface CountingOfSource extends CountingSettings {
+  /** How long a ledger row lasts, so that history outlives the log's retention. Decides no count. */
+  readonly segmentEveryMs: number;
+}
+
+/** What is in force where a counting source says nothing. */
+export const DEFAULT_COUNTING_OF_SOURCE: CountingOfSource = { ...DEFAULT_COUNTING, segmentEveryMs: 86_400_000 };
+
+/** How a source of a counting kind counts. */
+export function countingOf({ counting }: Pick<SourceDefinition, "counting">): CountingOfSource {
+  return counting ?? DEFAULT_COUNTING_OF_SOURCE;
 }
 
 /** A source that is to be defined: a definition whose descriptor and mapping may still have to be completed. */
@@ -85,6 +106,7 @@ export const VERDICT_RULES = 1;
 export function verdictOf(definition: SourceDefinition): string {
   const { kind, namespace, format, framing, descriptor, mapping, body, onPoison } = definition;
   const inputs = Object.keys(mapping).toSorted();
+  const { slotWidthMs, visitors, scoreEdges } = countingOf(definition);
   return JSON.stringify([
     VERDICT_RULES,
     kind,
@@ -95,5 +117,6 @@ export function verdictOf(definition: SourceDefinition): string {
     inputs.map((input) => [input, mapping[input]]),
     body,
     onPoison,
+    ...(COUNTING_KINDS.has(kind) ? [slotWidthMs, visitors, scoreEdges] : []),
   ]);
 }

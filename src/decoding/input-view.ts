@@ -1,7 +1,7 @@
 import type { InputView } from "../core/counting/inputs.ts";
 import { isFault, type RecordFault } from "../core/fault.ts";
 import type { DecoderSpec, InputsReader, InputValue, RecordDecoder } from "../ports/decoder.ts";
-import { createDecoderCompiler } from "./compiler.ts";
+import { compileDecoder } from "./compile-decoder.ts";
 import { compileInPlace, type InPlaceReader } from "./in-place.ts";
 import { ABSENT, CELL, CELL_HIGH, CELL_STATE, secondsOf } from "./input-cells.ts";
 import type { InputCell } from "./input-plan.ts";
@@ -208,7 +208,7 @@ function bytesOf(value: InputValue): Uint8Array {
  */
 export function compileInputs(spec: DecoderSpec, limits: DecodingLimits = DEFAULT_LIMITS): InputsReader {
   if (spec.format !== "protobuf") {
-    return new ValueView(createDecoderCompiler(limits).compile({ ...spec, body: "none" }));
+    return new ValueView(compileDecoder({ ...spec, body: "none" }, limits));
   }
   return new CellView(compileInPlace(spec, limits), spec.descriptor?.descriptor.version ?? 0);
 }

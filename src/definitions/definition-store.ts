@@ -178,5 +178,7 @@ function refuseConflicts(
 /** The record's schema speaks of mutable arrays; the definition is read-only everywhere else. */
 function mutable(definition: SourceDefinition): SourceRecord["definition"] {
   const mapping = Object.fromEntries(Object.entries(definition.mapping).map(([input, path]) => [input, [...path]]));
-  return { ...definition, mapping };
+  const { counting, ...rest } = definition;
+  const counted = counting === undefined ? {} : { counting: { ...counting, scoreEdges: [...counting.scoreEdges] } };
+  return { ...rest, ...counted, mapping };
 }

@@ -38,9 +38,9 @@ export async function judgeRecord(
   const row = rowAt(ledger, batch.offsetAt(index));
   if (row === undefined) return { record: bare, cell: undefined, fault: false, address: undefined };
   await verdicts.load([row.revision]);
-  const { decoder } = verdicts.of(row.revision);
+  const { decoder } = verdicts.versioned(row.revision);
   const before = new Map(decoder.unknownFields());
-  const judged = judge(batch, index, { ledger, verdictOf: (revision) => verdicts.of(revision) });
+  const judged = judge(batch, index, { ledger, verdictOf: (revision) => verdicts.versioned(revision) });
   const { verdict, result, decoded } = judged;
   const body = decoded?.body;
   const id = documentId(key);

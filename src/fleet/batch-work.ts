@@ -1,11 +1,8 @@
 import type { Offset } from "../core/offset.ts";
-import type { Ledger } from "../core/ledger/ledger.ts";
+import type { DeadLetter } from "../ports/dead-letters.ts";
+import type { CellWrite } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
-import { type FoldContext, type Folded, foldBatch } from "./fold.ts";
 import type { RunnerContext } from "./runner-context.ts";
-
-/** When poison stops the partition instead of going to the dead letters. */
-type PoisonRules = Pick<FoldContext, "allowPoisonTo" | "breaker">;
 
 /** The oldest record of a batch that is not acknowledged. */
 export interface OldestInFlight {
@@ -26,11 +23,10 @@ export function oldestOf({ batch, ackedBy }: BatchWork, from: Offset): OldestInF
   return undefined;
 }
 
-/** One delivered batch on its way through decode, fold, write. Keeps what was prepared, so that a retry only writes. */
+/** One delivered batch on its way to the store and the dead letters. */
 export class BatchWork {
   readonly batch: RecordBatch;
   readonly #context: RunnerContext;
-  #folded: Folded | undefined;
   #lettersConfirmed = false;
   #released = false;
   #ackedBy: readonly string[] | undefined;
@@ -45,38 +41,16 @@ export class BatchWork {
     return this.#ackedBy;
   }
 
-  /** Decodes and folds, once. @throws InvariantViolation */
-  fold(from: Offset, topicEpoch: number, ledger: Ledger, poison: PoisonRules): Folded {
-    const { verdicts, clock } = this.#context;
-    this.#folded ??= foldBatch(this.batch, from, {
-      topicEpoch,
-      ledger,
-      verdictOf: (revision) => verdicts.of(revision),
-      nowMs: clock.now(),
-      ...poison,
-    });
-    return this.#folded;
+  /** Resolves when W owners hold every write. @throws KvFault */
+  async write(writes: readonly CellWrite[]): Promise<void> {
+    if (writes.length === 0) return;
+    this.#ackedBy = (await this.#context.plane.write(writes)).owners;
   }
 
-  /**
-   * Resolves when W owners hold every write and the broker confirmed every letter (I3). Letters that were confirmed by an
-   * earlier attempt are not sent again. @throws KvFault, SourceFault
-   */
-  async settle(folded: Folded): Promise<void> {
-    const { plane, letters, inForce } = this.#context;
-    const writing = folded.writes.length === 0 ? undefined : this.#write(folded, plane);
-    const publishing = this.#publish(folded, letters, inForce.definition.deadLetterTopic);
-    const results = await Promise.allSettled([writing, publishing]);
-    for (const result of results) if (result.status === "rejected") throw result.reason;
-  }
-
-  async #write({ writes }: Folded, plane: RunnerContext["plane"]): Promise<void> {
-    this.#ackedBy = (await plane.write(writes)).owners;
-  }
-
-  async #publish(folded: Folded, letters: RunnerContext["letters"], topic: string): Promise<void> {
-    if (this.#lettersConfirmed || folded.letters.length === 0) return;
-    await letters.publish(topic, folded.letters);
+  /** Resolves when the broker confirmed every letter (I3), which is not asked for twice. @throws SourceFault */
+  async publish(letters: readonly DeadLetter[]): Promise<void> {
+    if (this.#lettersConfirmed || letters.length === 0) return;
+    await this.#context.letters.publish(this.#context.inForce.definition.deadLetterTopic, letters);
     this.#lettersConfirmed = true;
   }
 
@@ -86,4 +60,9 @@ export class BatchWork {
     this.#released = true;
     this.#context.budget.release(this.#context.inForce.definition.name, this.batch.byteLength);
   }
+}
+
+/** Waits for all, then throws what the first of them failed with. */
+export async function allSettled(tasks: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(tasks)) if (result.status === "rejected") throw result.reason;
 }

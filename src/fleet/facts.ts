@@ -78,3 +78,14 @@ export class FactsReader {
     };
   }
 }
+
+/** The revisions that judge what may be read now, `inForce` among them. */
+export function revisionsOf(facts: PartitionFacts, inForce: number): readonly number[] {
+  const { committed, copy, startRecord } = facts.start;
+  // A start record that is settled decides nothing: with it every revision since the first start would be compiled.
+  const start = startRecord?.settled === true ? undefined : startRecord?.from;
+  const known = [committed, copy?.watermark, start].filter((offset) => offset !== undefined);
+  const lowest = known.length === 0 ? 0 : Math.min(...known);
+  const rows = facts.ledger.rows.filter((row) => row.until === null || row.until > lowest);
+  return [...rows.map((row) => row.revision), inForce];
+}

@@ -13,7 +13,7 @@ import type { DecodedRecord } from "../ports/decoder.ts";
 import type { VersionedWrite } from "../ports/kind.ts";
 import type { CellWrite } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
-import type { Verdict } from "./verdicts.ts";
+import type { Verdict, VersionedVerdict } from "./verdicts.ts";
 
 /** What one batch becomes. */
 export interface Folded {
@@ -40,7 +40,7 @@ export interface FoldContext {
   readonly topicEpoch: number;
   readonly ledger: Ledger;
   /** What a revision means; every revision of the ledger's rows has been loaded. */
-  readonly verdictOf: (revision: number) => Verdict;
+  readonly verdictOf: (revision: number) => VersionedVerdict;
   /** Wall clock, only for a letter's "first seen". */
   readonly nowMs: number;
   /** Poison below it goes to the dead letters, whatever policy and breaker say. */
@@ -50,7 +50,7 @@ export interface FoldContext {
 
 /** A record judged: a write, or a fault, and under which verdict. */
 export interface Judged {
-  readonly verdict: Verdict;
+  readonly verdict: VersionedVerdict;
   readonly result: VersionedWrite | RecordFault;
   /** What the value was decoded to; null for a null value, undefined where it was not, or could not be. */
   readonly decoded: DecodedRecord | null | undefined;
@@ -93,7 +93,13 @@ export function foldBatch(batch: RecordBatch, from: Offset, context: FoldContext
   return { writes: [...newest.values()], letters, poison, records, superseded: puts - newest.size, fingerprint };
 }
 
-function stopAt(offset: Offset, verdict: Verdict, fault: RecordFault, context: FoldContext): Poison | undefined {
+/** Whether a record that cannot be applied stops its partition, and why. */
+export function stopAt(
+  offset: Offset,
+  verdict: Verdict,
+  fault: RecordFault,
+  context: Pick<FoldContext, "allowPoisonTo" | "breaker">,
+): Poison | undefined {
   if (offset < context.allowPoisonTo) return undefined;
   const text = `offset ${offset}: ${fault.code}: ${fault.text}`;
   if (verdict.definition.onPoison === "stop") return { offset, code: "POISON", detail: text };
@@ -128,7 +134,7 @@ export function judge(batch: RecordBatch, index: number, context: JudgeContext):
 export function cellOf(
   batch: RecordBatch,
   index: number,
-  verdict: Verdict,
+  verdict: VersionedVerdict,
   write: VersionedWrite,
   topicEpoch: number,
 ): CellWrite {
@@ -149,12 +155,13 @@ export function cellOf(
   };
 }
 
-function letterOf(
+/** The letter that a record becomes that cannot be applied. */
+export function letterOf(
   batch: RecordBatch,
   index: number,
   verdict: Verdict,
   fault: RecordFault,
-  context: FoldContext,
+  context: Pick<FoldContext, "topicEpoch" | "nowMs">,
 ): DeadLetter {
   return {
     source: verdict.definition.name,

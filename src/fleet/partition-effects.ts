@@ -1,22 +1,25 @@
-import type { Ledger } from "../core/ledger/ledger.ts";
 import { unreachable } from "../core/invariant.ts";
-import { OFFSET_LIMIT, type Offset } from "../core/offset.ts";
+import type { Offset } from "../core/offset.ts";
 import { PoisonBreaker } from "../core/partition/breaker.ts";
-import { reachOf } from "../core/partition/commit.ts";
 import { knownBounds } from "../core/partition/range.ts";
 import type { PartitionEffect, PartitionEvent, PartitionState } from "../core/partition/state.ts";
-import { isSourceWide, type Stop } from "../core/partition/stop.ts";
+import type { Stop } from "../core/partition/stop.ts";
+import { COUNTING_KINDS } from "../core/source.ts";
 import { logOf } from "../core/topic/binding.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
+import type { Applier } from "./applier.ts";
 import { backoffMs } from "./backoff.ts";
 import type { BatchWork } from "./batch-work.ts";
-import { consequenceOf } from "./cause.ts";
+import { causeOf, consequenceOf } from "./cause.ts";
+import { CountingApplier } from "./counting-applier.ts";
 import { enterResumption } from "./entering.ts";
-import type { PartitionFacts } from "./facts.ts";
+import { type PartitionFacts, revisionsOf } from "./facts.ts";
 import { LetterGaps } from "./letter-gaps.ts";
-import { PartitionStore, type UnrecordedStop } from "./partition-store.ts";
+import { PartitionStore } from "./partition-store.ts";
 import type { RunnerContext } from "./runner-context.ts";
 import type { RunnerCounts } from "./source-tally.ts";
+import { StopRecording } from "./stop-recording.ts";
+import { VersionedApplier } from "./versioned-applier.ts";
 
 /** The runner as its effects see it. */
 export interface EffectHost {
@@ -40,21 +43,28 @@ export class PartitionEffects {
   readonly #context: RunnerContext;
   readonly #host: EffectHost;
   readonly #store: PartitionStore;
-  #ledger: Ledger | undefined;
+  readonly #stops: StopRecording;
+  readonly #applier: Applier;
   /** The start record that still decides; settled by the first confirmed commit. */
   #unsettledStart: Offset | undefined;
-  readonly #letters: LetterGaps;
   readonly #breaker: PoisonBreaker;
   #allowPoisonTo: Offset = 0;
   #busy = 0;
+  /** Nothing is read for now: once nothing is under way either, what was taken in advance is given back. */
+  #resting = false;
 
   constructor(context: RunnerContext, host: EffectHost) {
     this.#context = context;
     this.#host = host;
-    const owner = { source: context.inForce.definition.name, partition: host.partition };
-    this.#letters = new LetterGaps(context.gaps, owner, host.topicEpoch, context.clock);
+    const { partition, topicEpoch } = host;
+    const { definition } = context.inForce;
+    const gaps = new LetterGaps(context.gaps, { source: definition.name, partition }, topicEpoch, context.clock);
     this.#breaker = new PoisonBreaker(context.breaker);
-    this.#store = new PartitionStore(context, host.partition);
+    this.#store = new PartitionStore(context, partition);
+    this.#stops = new StopRecording(context, host, this.#store);
+    const parts = { context, partition, topicEpoch, store: this.#store, gaps };
+    const counts = COUNTING_KINDS.has(definition.kind);
+    this.#applier = counts ? new CountingApplier(parts) : new VersionedApplier(parts);
   }
 
   /** Whether anything is being written, published or recorded now. */
@@ -78,6 +88,7 @@ export class PartitionEffects {
       case "process":
         return void this.#process(effect.seq, effect.from);
       case "drop":
+        this.#applier.drop(effect.seqs);
         return this.#host.forget(effect.seqs);
       case "retry-later":
         return this.#later(effect.attempt, () =>
@@ -102,10 +113,11 @@ export class PartitionEffects {
       if (facts.stop === undefined) await this.#enter(facts);
       this.#allowPoisonTo = facts.resumed?.allowPoison ?? 0;
       // A revision that this build cannot compile is waited for here, before anything is decided: another build heals it.
-      if (facts.stop === undefined) await this.#loadRevisions(facts);
+      if (facts.stop === undefined)
+        await this.#context.verdicts.load(revisionsOf(facts, this.#context.inForce.revision));
       const { startRecord } = facts.start;
       if (startRecord !== undefined && !startRecord.settled) this.#unsettledStart = startRecord.from;
-      const stop = facts.stop ?? this.#pendingStop(facts.start.copy?.watermark ?? 0);
+      const stop = facts.stop ?? this.#stops.pending(facts.start.copy?.watermark ?? 0);
       this.#host.dispatch({ event: "facts", facts: facts.start, stop: stop?.stop });
       if (stop !== undefined) this.#host.stoppedSince(stop.since);
       if (stop !== undefined && facts.stop === undefined) void this.#persistStop(stop.stop, 1);
@@ -128,17 +140,6 @@ export class PartitionEffects {
     if (resumed === undefined || resumed.entered) return;
     const owner = { source: this.#context.inForce.definition.name, partition: this.#host.partition };
     await enterResumption(this.#context, owner, logOf(this.#context.binding), resumed);
-  }
-
-  /** @throws StreamsError when one does not compile with this build; KvFault */
-  async #loadRevisions({ ledger, start: { committed, copy, startRecord } }: PartitionFacts): Promise<void> {
-    // A start record that is settled decides nothing: with it every revision since the first start would be compiled.
-    const start = startRecord?.settled === true ? undefined : startRecord?.from;
-    const known = [committed, copy?.watermark, start].filter((offset) => offset !== undefined);
-    const lowest = known.length === 0 ? 0 : Math.min(...known);
-    const needed = ledger.rows.filter((row) => row.until === null || row.until > lowest).map((row) => row.revision);
-    const { verdicts, inForce } = this.#context;
-    await verdicts.load([...needed, inForce.revision]);
   }
 
   /** A commit was confirmed: a start record that decided until now no longer does. */
@@ -172,42 +173,69 @@ export class PartitionEffects {
     const { source, epoch } = this.#context;
     try {
       const { watermark, copied } = this.#host.state;
-      this.#ledger ??= await this.#store.coverLedger(watermark ?? position, copied ?? 0);
+      await this.#applier.cover(watermark ?? position, copied ?? 0);
+      this.#resting = false;
       const { phase, fetching } = this.#host.state;
       const wanted = (phase.phase === "running" || phase.phase === "verifying") && fetching;
       if (wanted && this.#host.state.position === position) source.begin(epoch, this.#host.partition, position);
     } catch (error) {
       const consequence = consequenceOf(error);
       this.#report(error);
-      if (consequence.consequence === "stop") this.#halt(consequence.detail);
+      if (consequence.consequence === "stop") this.#halt(consequence.detail, consequence.stop);
       else this.#later(attempt, () => this.#begin(position, attempt + 1));
     }
   }
 
   async #process(seq: number, from: Offset): Promise<void> {
     const work = this.#host.work.get(seq);
-    const ledger = this.#ledger;
-    if (work === undefined || ledger === undefined) return this.#halt(`batch ${seq} has no work or no ledger`);
+    if (work === undefined) return this.#halt(`batch ${seq} has no work`);
     this.#busy += 1;
     try {
-      const poison = { allowPoisonTo: this.#allowPoisonTo, breaker: this.#breaker };
-      const folded = work.fold(from, this.#host.topicEpoch, ledger, poison);
-      if (folded.poison !== undefined) this.#host.dispatch({ event: "poison", seq, ...folded.poison });
-      // Both before the acknowledgement: what is passed over is in the ledger of gaps (I12).
-      const results = await Promise.allSettled([work.settle(folded), this.#letters.enter(folded.letters)]);
-      for (const result of results) if (result.status === "rejected") throw result.reason;
+      const applied = await this.#applier.apply({
+        seq,
+        work,
+        from,
+        allowPoisonTo: this.#allowPoisonTo,
+        breaker: this.#breaker,
+        onPoison: (poison) => this.#host.dispatch({ event: "poison", seq, ...poison }),
+      });
+      if (applied === undefined) return;
       // Not what was dropped meanwhile behind a stop, nor what was read only to recognise the log: it is read again.
-      if (this.#host.work.get(seq) === work) this.#host.count("delivered", folded.records);
-      this.#host.count("written", folded.writes.length);
-      this.#host.count("folded", folded.superseded);
-      this.#confirmed(folded.letters);
-      this.#context.crossings.sample(this.#host.partition, folded.writes);
-      this.#host.dispatch({ event: "acknowledged", seq, fingerprint: folded.fingerprint });
+      if (this.#host.work.get(seq) === work) this.#host.count("delivered", applied.records);
+      this.#host.count("written", applied.written);
+      this.#host.count("folded", applied.folded);
+      this.#confirmed(applied.letters);
+      this.#host.dispatch({ event: "acknowledged", seq, fingerprint: applied.fingerprint });
     } catch (error) {
       this.#failed(error, (cause) => ({ event: "write-failed", seq, cause }));
     } finally {
       this.#busy -= 1;
+      this.#restWhenIdle();
     }
+  }
+
+  /** Nothing is read any more, or for now. What was taken in advance is given back as soon as nothing is under way. */
+  rest(): void {
+    this.#resting = true;
+    this.#restWhenIdle();
+  }
+
+  /** The runner's life is over. */
+  end(): void {
+    this.#applier.end();
+  }
+
+  #restWhenIdle(): void {
+    if (!this.#resting || this.#busy > 0) return;
+    this.#resting = false;
+    this.#busy += 1;
+    this.#applier
+      .rest()
+      // What is not given back is reserved for nobody, and found there at the next start.
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => {
+        this.#busy -= 1;
+      });
   }
 
   /** A dead letter leaves a trace on this side, too: where it was and why, nothing of what it held. */
@@ -234,28 +262,11 @@ export class PartitionEffects {
     }
   }
 
-  /** A stop of an earlier assignment that is not recorded yet, unless somebody went on beyond its reach meanwhile. */
-  #pendingStop(copy: Offset): UnrecordedStop | undefined {
-    const { unrecorded } = this.#context;
-    const pending = unrecorded.get(this.#host.partition);
-    if (pending === undefined || copy <= pending.reach) return pending;
-    unrecorded.delete(this.#host.partition);
-    return undefined;
-  }
-
-  /** Until it is recorded the stop is kept beside this assignment: a rejoin must not forget it (I13). */
   async #persistStop(stop: Stop, attempt: number): Promise<void> {
-    const { unrecorded } = this.#context;
-    const pending = unrecorded.get(this.#host.partition) ?? {
-      stop,
-      since: this.#host.since,
-      reach: isSourceWide(stop) ? OFFSET_LIMIT : reachOf(this.#host.state),
-    };
-    unrecorded.set(this.#host.partition, pending);
+    this.rest();
     this.#busy += 1;
     try {
-      await this.#store.recordStop(pending);
-      unrecorded.delete(this.#host.partition);
+      await this.#stops.record(stop);
     } catch (error) {
       this.#report(error);
       this.#later(attempt, () => this.#persistStop(stop, attempt + 1));
@@ -266,19 +277,17 @@ export class PartitionEffects {
 
   #failed(error: unknown, event: (cause: { code: string; text: string }) => PartitionEvent): void {
     const consequence = consequenceOf(error);
-    if (consequence.consequence === "stop") return this.#halt(consequence.detail);
+    if (consequence.consequence === "stop") return this.#halt(consequence.detail, consequence.stop);
     this.#report(error);
     this.#host.dispatch(event(consequence.cause));
   }
 
-  #halt(detail: string): void {
-    this.#host.dispatch({ event: "halt", stop: { code: "INVARIANT_BROKEN", detail } });
+  #halt(detail: string, stop: Stop = { code: "INVARIANT_BROKEN", detail }): void {
+    this.#host.dispatch({ event: "halt", stop });
   }
 
   #report(error: unknown): void {
-    const consequence = consequenceOf(error);
-    const cause =
-      consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
+    const cause = causeOf(error);
     const { epoch, errors } = this.#context;
     errors.note({ ...cause, partition: this.#host.partition, fields: { epoch }, error });
   }

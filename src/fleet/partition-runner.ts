@@ -99,6 +99,7 @@ export class PartitionRunner implements EffectHost {
     if (paused === this.#state.paused) return;
     if (!paused) this.#unpausedAt = this.#context.clock.now();
     this.dispatch({ event: "pause", paused });
+    if (paused) this.#effects.rest();
     this.#context.logger.info(
       { ...this.#ids(), paused },
       paused ? "partition is paused" : "partition is not paused any more",
@@ -151,11 +152,13 @@ export class PartitionRunner implements EffectHost {
 
   drain(): void {
     this.dispatch({ event: "drain" });
+    this.#effects.rest();
   }
 
   revoke(): void {
     this.dispatch({ event: "revoked" });
     this.forget([...this.work.keys()]);
+    this.#effects.end();
   }
 
   /** Feeds the machine; effects may raise further events, which wait their turn. */

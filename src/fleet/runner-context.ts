@@ -2,6 +2,7 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import type { BreakerLimits } from "../core/partition/breaker.ts";
 import type { Binding } from "../core/topic/binding.ts";
 import type { SourceInForce } from "../core/source.ts";
+import type { CountingLedgers } from "../ledgers/counting-ledgers.ts";
 import type { GapLedger } from "../gaps/gap-ledger.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DeadLetters } from "../ports/dead-letters.ts";
@@ -14,6 +15,7 @@ import type { FactsReader } from "./facts.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import type { RecentErrors } from "./recent-errors.ts";
+import type { SlotMemory } from "./slot-memory.ts";
 import type { SourceTally } from "./source-tally.ts";
 import type { Verdicts } from "./verdicts.ts";
 
@@ -36,6 +38,11 @@ export interface RunnerContext {
   /** What was passed over, and who decided it. */
   readonly gaps: GapLedger;
   readonly audit: AuditLog;
+  readonly ledgers: CountingLedgers;
+  /** Memory for the slots of counting kinds. */
+  readonly slots: SlotMemory;
+  /** How many offsets a counting runner reserves beyond what it fetched. */
+  readonly reserveAhead: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly errors: RecentErrors;

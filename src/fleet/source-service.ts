@@ -7,7 +7,7 @@ import type { InForce } from "../definitions/definition-store.ts";
 import { LagWatch } from "../lag/lag-watch.ts";
 import { AssignedRunners, type RunnersHost } from "./assigned-runners.ts";
 import { type BoundsReadings, BoundsWatch } from "./bounds-watch.ts";
-import { consequenceOf } from "./cause.ts";
+import { causeOf } from "./cause.ts";
 import { Committer } from "./committer.ts";
 import { type ConsumerStanding, ConsumerWatch } from "./consumer-watch.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
@@ -276,9 +276,7 @@ export class SourceService implements SourceEvents {
 
   /** Returns what was noted, as one line. */
   #note(error: unknown): string {
-    const consequence = consequenceOf(error);
-    const cause =
-      consequence.consequence === "hold" ? consequence.cause : { code: "INTERNAL", text: consequence.detail };
+    const cause = causeOf(error);
     this.parts.errors.note({ ...cause, error });
     return `${cause.code}: ${cause.text}`;
   }

@@ -1,19 +1,34 @@
 import { RevisionRecord, recordNames } from "../control/records.ts";
 import { readRecord } from "../control/json-record.ts";
 import { invariant } from "../core/invariant.ts";
-import type { KindName, SourceDefinition } from "../core/source.ts";
+import type { RowCounter } from "../core/counting/count-records.ts";
+import { countingOf, type KindName, type SourceDefinition } from "../core/source.ts";
 import { StreamsError } from "../errors.ts";
-import type { DecoderCompiler, Descriptor, RecordDecoder } from "../ports/decoder.ts";
-import type { Kind, VersionedKind } from "../ports/kind.ts";
+import type { DecoderCompiler, Descriptor, DecoderSpec, InputsReader, RecordDecoder } from "../ports/decoder.ts";
+import type { CountingKind, Kind, VersionedKind } from "../ports/kind.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
 
-/** Everything that decides what becomes of a record under one revision. */
-export interface Verdict {
+/** What decides whether a record of a versioned kind is written, and what is. */
+export interface VersionedVerdict {
+  readonly counting: false;
   readonly revision: number;
   readonly definition: SourceDefinition;
   readonly kind: VersionedKind;
   readonly decoder: RecordDecoder;
 }
+
+/** What decides whether a record of a counting kind counts, and how. */
+export interface CountingVerdict {
+  readonly counting: true;
+  readonly revision: number;
+  readonly definition: SourceDefinition;
+  readonly kind: CountingKind;
+  readonly decoder: InputsReader;
+  readonly counter: RowCounter;
+}
+
+/** Everything that decides what becomes of a record under one revision. */
+export type Verdict = VersionedVerdict | CountingVerdict;
 
 export interface VerdictDependencies {
   readonly control: ControlStore;
@@ -68,6 +83,20 @@ export class Verdicts {
     return verdict;
   }
 
+  /** @throws InvariantViolation when it has not been loaded, or counts */
+  versioned(revision: number): VersionedVerdict {
+    const verdict = this.of(revision);
+    invariant(!verdict.counting, "REVISION_COUNTS", `revision ${revision} of ${this.#source} counts`);
+    return verdict;
+  }
+
+  /** @throws InvariantViolation when it has not been loaded, or does not count */
+  counting(revision: number): CountingVerdict {
+    const verdict = this.of(revision);
+    invariant(verdict.counting, "REVISION_VERSIONED", `revision ${revision} of ${this.#source} counts nothing`);
+    return verdict;
+  }
+
   /** Revisions compiled so far, ascending. */
   loaded(): readonly Verdict[] {
     return [...this.#loaded.values()].toSorted((a, b) => a.revision - b.revision);
@@ -81,28 +110,29 @@ export async function compileVerdict(
   dependencies: Omit<VerdictDependencies, "control">,
 ): Promise<Verdict> {
   const kind = dependencies.kinds.get(definition.kind);
-  // Kinds that count are registered, and counted by nobody yet.
-  if (kind === undefined || kind.counting) {
+  if (kind === undefined) {
     throw new StreamsError(
       "CONFIG_INVALID",
       `source ${definition.name}: this build does not run kind ${definition.kind}`,
     );
   }
-  const { descriptor, format, framing, mapping } = definition;
-  const decoder = dependencies.compiler.compile({
-    format,
-    framing,
-    inputs: kind.inputs,
-    mapping,
-    body: kind.keepsBody ? definition.body : "none",
-    ...(descriptor === undefined
-      ? {}
-      : {
-          descriptor: {
-            descriptor: await dependencies.descriptor(descriptor.subject, descriptor.version),
-            message: descriptor.message,
-          },
-        }),
-  });
-  return { revision, definition, kind, decoder };
+  const spec = await specOf(definition, kind, dependencies);
+  if (!kind.counting) {
+    const decoder = dependencies.compiler.compile(spec);
+    return { counting: false, revision, definition, kind, decoder };
+  }
+  const decoder = dependencies.compiler.compileInputs(spec);
+  const { families, count } = kind.compile(definition.namespace, countingOf(definition));
+  return { counting: true, revision, definition, kind, decoder, counter: { families, count, reader: decoder } };
+}
+
+async function specOf(
+  { descriptor, format, framing, mapping, body }: SourceDefinition,
+  kind: Kind,
+  dependencies: Pick<VerdictDependencies, "descriptor">,
+): Promise<DecoderSpec> {
+  const spec: DecoderSpec = { format, framing, inputs: kind.inputs, mapping, body: kind.keepsBody ? body : "none" };
+  if (descriptor === undefined) return spec;
+  const { subject, version, message } = descriptor;
+  return { ...spec, descriptor: { descriptor: await dependencies.descriptor(subject, version), message } };
 }

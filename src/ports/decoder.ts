@@ -85,6 +85,11 @@ export interface DecoderSpec {
 /** Compiles decoders. */
 export interface DecoderCompiler {
   /**
+   * For kinds that count: a reader of inputs in place, which gives the verdicts of the decoder of the same spec; its `body` is
+   * not looked at. @throws StreamsError as {@link compile}
+   */
+  compileInputs(spec: DecoderSpec): InputsReader;
+  /**
    * @throws StreamsError `DESCRIPTOR_INVALID` (files do not compile, message not in them), `MAPPING_INVALID` (an input
    * without a path, a path that leads to no field or to one of another type, an unknown input).
    */

@@ -19,12 +19,14 @@ import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
 import { MemoryBudget } from "../fleet/memory-budget.ts";
 import { RecentErrors } from "../fleet/recent-errors.ts";
+import { SlotMemory } from "../fleet/slot-memory.ts";
 import { SourceService } from "../fleet/source-service.ts";
 import { SourceSurvey } from "../fleet/source-survey.ts";
 import { SourceTally } from "../fleet/source-tally.ts";
 import { Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
+import { CountingLedgers } from "../ledgers/counting-ledgers.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
 import { IngestJudge } from "../lag/ingest-health.ts";
 import { readAnswersNeeded } from "../kv/quorum.ts";
@@ -112,12 +114,13 @@ export async function wire(
 function buildFleet(config: StreamsConfig, plane: KvPlane, decoding: DecodingParts, logger: Logger): Fleet {
   const { limits } = config;
   const budget = new MemoryBudget(limits.inFlightBytes, limits.sourceFloorBytes);
+  const slots = new SlotMemory(limits.slotCacheBytes);
   return new Fleet({
     definitions: decoding.definitions,
     catalog: decoding.catalog,
     builtins: BUILTIN_DESCRIPTORS,
     seeds: config.sources,
-    open: (inForce, before) => openSource({ config, plane, logger, decoding, budget }, inForce, before),
+    open: (inForce, before) => openSource({ config, plane, logger, decoding, budget, slots }, inForce, before),
     backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
     follow: { everyMs: limits.boundsEveryMs, drainMs: limits.drainTimeoutMs },
     clock: systemClock,
@@ -131,6 +134,7 @@ interface SourceSurroundings {
   readonly logger: Logger;
   readonly decoding: DecodingParts;
   readonly budget: MemoryBudget;
+  readonly slots: SlotMemory;
 }
 
 async function openSource(
@@ -138,7 +142,7 @@ async function openSource(
   inForce: InForce,
   before: SourceService | undefined,
 ): Promise<SourceService> {
-  const { config, plane, decoding, budget } = surroundings;
+  const { config, plane, decoding, budget, slots } = surroundings;
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
@@ -171,6 +175,9 @@ async function openSource(
     },
     gaps: new GapLedger(plane.control),
     audit: new AuditLog(plane.control, systemClock, logger),
+    ledgers: new CountingLedgers(plane.control),
+    slots,
+    reserveAhead: limits.reserveAhead,
     survey,
     source,
     plane,

@@ -25,7 +25,7 @@ function fold(records: readonly FakeRecord[], from: number) {
   return foldBatch(batch(records), from, {
     topicEpoch: 0,
     ledger: coverFrom(EMPTY_LEDGER, 0, 0, 1),
-    verdictOf: (revision) => ({ revision, definition, kind, decoder }),
+    verdictOf: (revision) => ({ counting: false, revision, definition, kind, decoder }),
     nowMs: 9,
     allowPoisonTo: 0,
     breaker: new PoisonBreaker({ run: 100, sharePercent: 100, window: 1_000 }),

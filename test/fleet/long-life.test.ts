@@ -81,6 +81,7 @@ describe("a revision that this build cannot compile", () => {
     world.log.append(0, "a", "2");
     let unable = true;
     world.compiler = {
+      ...stubCompiler,
       compile: (spec) => {
         if (unable) throw new StreamsError("MAPPING_INVALID", "no such field");
         return stubCompiler.compile(spec);

@@ -6,6 +6,7 @@ import { originOf } from "../../src/core/version.ts";
 import { createDescriptorChecks } from "../../src/decoding/descriptor-checks.ts";
 import { DescriptorCatalog } from "../../src/descriptors/catalog.ts";
 import { DefinitionStore, type InForce } from "../../src/definitions/definition-store.ts";
+import { SlotMemory } from "../../src/fleet/slot-memory.ts";
 import { SourceService } from "../../src/fleet/source-service.ts";
 import { serviceParts } from "./service-parts.ts";
 import { silent } from "./silent.ts";
@@ -19,9 +20,11 @@ import { FakeLog } from "./fake-log.ts";
 import { FakeRecordSource } from "./fake-record-source.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryPlane } from "./memory-plane.ts";
+import { textInputs } from "./text-inputs.ts";
 
-/** A decoder for which a value of `bad` is poison and everything else is a raw body. */
+/** A decoder for which a value of `bad` is poison and everything else is a raw body; counting kinds read fields between bars. */
 export const stubCompiler: DecoderCompiler = {
+  compileInputs: textInputs,
   compile: () => ({
     descriptorVersion: 0,
     unknownFields: () => new Map(),
@@ -71,8 +74,8 @@ export const definition: SourceDefinition = {
  * started again as often as a test likes.
  */
 export class FleetWorld {
-  readonly clock = new ManualClock();
-  readonly plane = new MemoryPlane();
+  readonly clock: ManualClock;
+  readonly plane: MemoryPlane;
   readonly letters = new KeptLetters();
   readonly log: FakeLog;
   logger: Logger = silent;
@@ -80,6 +83,9 @@ export class FleetWorld {
   disputesMax = 15;
   batchRecords = 3;
   breaker = { run: 100, sharePercent: 100, window: 1_000 };
+  /** Memory for slots, in bytes, of each process. */
+  slotBytes = 1_000_000;
+  reserveAhead = 5;
   /** What each new process compiles stored revisions with. */
   compiler: DecoderCompiler = stubCompiler;
   source: FakeRecordSource;
@@ -87,7 +93,9 @@ export class FleetWorld {
   prepare: (source: FakeRecordSource) => void = () => {};
   #service: SourceService | undefined;
 
-  constructor(partitions = 1) {
+  constructor(partitions = 1, clock = new ManualClock(), plane = new MemoryPlane()) {
+    this.clock = clock;
+    this.plane = plane;
     this.log = new FakeLog(partitions);
     this.source = new FakeRecordSource(this.log);
   }
@@ -119,6 +127,8 @@ export class FleetWorld {
         breaker,
         clock,
         logger,
+        slots: new SlotMemory(this.slotBytes),
+        reserveAhead: this.reserveAhead,
       }),
     );
     this.#service.start();
@@ -129,6 +139,15 @@ export class FleetWorld {
   async crash(): Promise<void> {
     await this.source.stop();
     this.service.revoked(1);
+    this.#service = undefined;
+  }
+
+  /**
+   * The process stops in the middle of what it does, and another is started in its place. What it had in flight goes on later,
+   * when it wakes up: nobody told it that its partitions are no longer its own.
+   */
+  async freeze(): Promise<void> {
+    await this.source.stop();
     this.#service = undefined;
   }
 

@@ -5,6 +5,8 @@ import { RecentErrors } from "../../src/fleet/recent-errors.ts";
 import type { SourceParts } from "../../src/fleet/source-service.ts";
 import { SourceSurvey } from "../../src/fleet/source-survey.ts";
 import { SourceTally } from "../../src/fleet/source-tally.ts";
+import { SlotMemory } from "../../src/fleet/slot-memory.ts";
+import { CountingLedgers } from "../../src/ledgers/counting-ledgers.ts";
 import { GapLedger } from "../../src/gaps/gap-ledger.ts";
 import { silent } from "./silent.ts";
 
@@ -25,6 +27,9 @@ export function serviceParts(given: Given): SourceParts {
     breaker: { run: 100, sharePercent: 100, window: 1_000 },
     gaps: new GapLedger(plane.control),
     audit: new AuditLog(plane.control, clock, logger),
+    ledgers: new CountingLedgers(plane.control),
+    slots: new SlotMemory(1_000_000),
+    reserveAhead: 5,
     logger,
     errors,
     tally,

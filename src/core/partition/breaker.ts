@@ -1,3 +1,4 @@
+import { type CountedRecords, indexAtOrAbove } from "../counting/count-records.ts";
 import type { Offset } from "../offset.ts";
 
 /** When poison is a bad deploy and not bad records (section 8 of the contract). */
@@ -37,6 +38,19 @@ export class PoisonBreaker {
     this.#next = offset + 1;
     this.#run = 0;
     this.#note(0);
+  }
+
+  /** Records that were applied: those of a batch from index `from` to `to`, the latter excluded. As one by one, and faster. */
+  appliedRun(records: Pick<CountedRecords, "count" | "offsetAt">, from: number, to: number): void {
+    const first = Math.max(from, indexAtOrAbove(records, this.#next));
+    if (first >= to) return;
+    this.#next = records.offsetAt(to - 1) + 1;
+    this.#run = 0;
+    const window = this.#ring.length;
+    if (this.#poison === 0) {
+      this.#at = (this.#at + to - first) % window;
+      this.#seen = Math.min(this.#seen + to - first, window);
+    } else for (let left = Math.min(to - first, window); left > 0; left -= 1) this.#note(0);
   }
 
   /** A record that cannot be applied. Returns why the partition must stop at it, undefined when it need not. */

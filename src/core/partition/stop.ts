@@ -66,6 +66,11 @@ export const STOPS = {
     text: "the log has reached the largest offset that a version can carry",
     remedy: "Move the feed to a new topic under a new topic epoch.",
   },
+  START_UNCOVERED: {
+    commits: true,
+    text: "a counting source would begin where no row of its ledger counts",
+    remedy: "Resume from copy; what lies below it and was never counted is counted by a replay of its range.",
+  },
   PARTITIONS_CHANGED: {
     commits: true,
     text: "the topic's partitions grew to a number that is no multiple of what it was, or shrank: keys moved between old partitions",
