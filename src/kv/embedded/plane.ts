@@ -26,6 +26,7 @@ import { OwnerDown } from "./pending.ts";
 import { checkAddress, checkScan } from "./packing.ts";
 import { mergePage, rangeOf } from "./ranges.ts";
 import { decodeStored, storeKey } from "./wire.ts";
+import { WriteGroups } from "./write-groups.ts";
 
 export interface PlaneOptions {
   readonly clock: Clock;
@@ -47,6 +48,7 @@ export class EmbeddedPlane implements KvPlane {
   readonly #group: OwnerGroup;
   readonly #options: PlaneOptions;
   readonly #admission: Admission;
+  readonly #groups: WriteGroups;
   readonly #listeners = new Set<() => void>();
   #healer: Healer | undefined;
   #cancelBehind: (() => void) | undefined;
@@ -56,6 +58,7 @@ export class EmbeddedPlane implements KvPlane {
     this.#group = group;
     this.#options = options;
     this.#admission = new Admission(() => group.backlog(), options.pendingBytes);
+    this.#groups = new WriteGroups((cells, bytes, handed) => group.write(cells, bytes, handed));
     this.control = new EmbeddedControlStore(group);
   }
 
@@ -67,7 +70,7 @@ export class EmbeddedPlane implements KvPlane {
     const entered = this.#admission.enter(bytes);
     this.#watchBehind();
     await entered;
-    return await group.write(batch, bytes, () => this.#admission.release(bytes));
+    return await this.#groups.write(batch, bytes, () => this.#admission.release(bytes));
   }
 
   /** See the port. @throws as {@link write} */

@@ -1,0 +1,125 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { inKeyOrder } from "../../../src/kv/embedded/key-order.ts";
+import type { StoreWrite } from "../../../src/kv/embedded/wire.ts";
+import { WriteGroups } from "../../../src/kv/embedded/write-groups.ts";
+import type { Acks } from "../../../src/ports/kv-plane.ts";
+
+const MIB = 1024 * 1024;
+const ACKS: Acks = { count: 2, owners: ["a", "b"] };
+
+function cell(name: string): StoreWrite {
+  return { space: "slot", key: Buffer.from(name), order: 1, bytes: new Uint8Array(0) };
+}
+
+const nameOf = ({ key }: Pick<StoreWrite, "key">): string => Buffer.from(key).toString("latin1");
+
+/** Groups over a sender that answers when it is told to. */
+function scene() {
+  const sent: { readonly names: readonly string[]; readonly bytes: number; readonly handed: () => void }[] = [];
+  const answers: PromiseWithResolvers[] = [];
+  const groups = new WriteGroups((cells, bytes, handed) => {
+    sent.push({ names: cells.map(nameOf), bytes, handed });
+    return new Promise<Acks>((resolve, reject) => answers.push({ resolve, reject }));
+  });
+  const write = (name: string, bytes = 10, handed = (): void => undefined): Promise<Acks> =>
+    groups.write([cell(name)], bytes, handed);
+  return { sent, answers, write };
+}
+
+interface PromiseWithResolvers {
+  readonly resolve: (acks: Acks) => void;
+  readonly reject: (error: Error) => void;
+}
+
+describe("batches that wait", () => {
+  it("go at once while fewer than two groups are on their way, and together after that", async () => {
+    const { sent, answers, write } = scene();
+    const acks = ["a", "b", "d", "c"].map((name) => write(name));
+    expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"]]);
+    answers[0]?.resolve(ACKS);
+    expect(await acks[0]).toBe(ACKS);
+    expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"], ["d", "c"]]);
+    expect(sent[2]?.bytes).toBe(20);
+    for (const { resolve } of answers) resolve(ACKS);
+    expect(await Promise.all(acks)).toEqual([ACKS, ACKS, ACKS, ACKS]);
+  });
+
+  it("fail together, and those behind them are sent all the same", async () => {
+    const { sent, answers, write } = scene();
+    const acks = ["a", "b", "c", "d"].map((name) => write(name));
+    const failed = new Error("no quorum");
+    answers[0]?.resolve(ACKS);
+    await acks[0];
+    answers[2]?.reject(failed);
+    await expect(acks[2]).rejects.toBe(failed);
+    await expect(acks[3]).rejects.toBe(failed);
+    const later = write("e");
+    expect(sent.at(-1)?.names).toEqual(["e"]);
+    answers.at(-1)?.resolve(ACKS);
+    expect(await later).toBe(ACKS);
+  });
+
+  it("make no group larger than its limit, but one that is larger by itself goes alone", async () => {
+    const { sent, answers, write } = scene();
+    for (const [name, bytes] of [
+      ["a", 1],
+      ["b", 1],
+      ["c", 9 * MIB],
+      ["d", 9 * MIB],
+      ["e", 40 * MIB],
+    ] as const) {
+      void write(name, bytes);
+    }
+    for (let turn = 0; turn < 3; turn += 1) {
+      answers[turn]?.resolve(ACKS);
+      await new Promise(setImmediate);
+    }
+    expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"], ["c"], ["d"], ["e"]]);
+  });
+
+  it("are all told when their group is on its way", async () => {
+    const { sent, answers, write } = scene();
+    const told: string[] = [];
+    for (const name of ["a", "b", "c", "d"]) void write(name, 10, () => told.push(name));
+    answers[1]?.resolve(ACKS);
+    await new Promise(setImmediate);
+    sent[2]?.handed();
+    expect(told).toEqual(["c", "d"]);
+  });
+});
+
+describe("the order of keys", () => {
+  it("keeps every cell", () => {
+    const keys = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "\u0000", "ÿ"), maxLength: 12 }), {
+      maxLength: 300,
+    });
+    fc.assert(
+      fc.property(keys, (names) => {
+        const cells = names.map((name) => cell(`prefix-${name}`));
+        const ordered = inKeyOrder(cells);
+        expect(ordered.map(nameOf).toSorted()).toEqual(cells.map(nameOf).toSorted());
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("puts neighbours together, whatever their keys begin with", () => {
+    const names = Array.from({ length: 20_000 }, (_, index) => {
+      const number = (index * 7_919) % 20_000;
+      return `namespace/${number % 2 === 0 ? "long-prefix-" : ""}a${String(number).padStart(8, "0")}`;
+    });
+    const ordered = inKeyOrder(names.map(cell)).map(nameOf);
+    const sorted = names.toSorted();
+    const place = new Map(sorted.map((name, index) => [name, index]));
+    const off = ordered.map((name, index) => Math.abs((place.get(name) ?? 0) - index));
+    expect(Math.max(...off)).toBeLessThan(32);
+  });
+
+  it("leaves cells alone that have one key, or a key that begins another", () => {
+    const same = Array.from({ length: 100 }, () => cell("one key"));
+    expect(inKeyOrder(same)).toHaveLength(100);
+    const nested = Array.from({ length: 100 }, (_, index) => cell("k".repeat(100 - index)));
+    expect(new Set(inKeyOrder(nested).map(nameOf)).size).toBe(100);
+  });
+});
