@@ -11,7 +11,7 @@ export interface BeaconPlan {
   readonly hours: number;
   /** Start of the first, in seconds since 1970. */
   readonly fromSeconds: number;
-  /** How many different visitors there are; 0: as many as events. */
+  /** How many different visitors there are; 0: none is known, which takes as many bytes. */
   readonly visitors: number;
 }
 
@@ -113,9 +113,8 @@ export class BeaconLoad implements Load {
       this.counter = article * metrics.length * hours + this.#random.below(metrics.length * hours);
     }
     this.#made += 1;
-    // 0 would be a visitor that is not known.
-    this.visitorHigh = 1;
-    this.visitorLow = visitors === 0 ? this.#made : this.#random.below(visitors);
+    this.visitorHigh = visitors === 0 ? 0 : 1;
+    this.visitorLow = this.#random.below(visitors);
     return true;
   }
 }

@@ -27,12 +27,6 @@ export interface FilledTopic {
   readonly plan: BeaconPlan;
 }
 
-/** What a source of the bench differs in. */
-export interface SourceOptions {
-  /** Whether distinct visitors are counted; they are not, as in what the figures are compared with. */
-  readonly visitors?: boolean;
-}
-
 /** A broker, topics full of beacons, and services on them. */
 export class CountingBench {
   readonly broker: string;
@@ -43,12 +37,15 @@ export class CountingBench {
     this.#root = root;
   }
 
-  /** A new topic with `records` beacons over `articles` counters. */
-  async fill(partitions: number, articles: number, records: number): Promise<FilledTopic> {
+  /**
+   * A new topic with `records` beacons over `articles` counters. Without visitors, as in what the figures are compared with,
+   * the beacons have as many bytes.
+   */
+  async fill(partitions: number, articles: number, records: number, visitors = 0): Promise<FilledTopic> {
     const topic = `beacons-${randomBytes(4).toString("hex")}`;
     await createTopic([this.broker], { topic, partitions });
     const fromSeconds = Math.floor(Date.now() / 1_000 / HOUR_SECONDS) * HOUR_SECONDS - HOUR_SECONDS;
-    const plan = { seed: 1, records, articles, metrics: ["view"], hours: 1, fromSeconds, visitors: 0 };
+    const plan = { seed: 1, records, articles, metrics: ["view"], hours: 1, fromSeconds, visitors };
     const producer = await RawProducer.connect({ broker: this.broker, topic, partitions });
     await producer.send(new BeaconLoad(plan));
     producer.close();
@@ -66,11 +63,10 @@ export class CountingBench {
   async withService<T>(
     { topic }: FilledTopic,
     task: (service: ServiceProcess, folder: string) => Promise<T>,
-    { visitors = false }: SourceOptions = {},
   ): Promise<T> {
     const folder = mkdtempSync(join(this.#root, "service-"));
     const name = "traffic";
-    const source = { name, kind: "traffic", topic, group: folder, namespace: name, visitors };
+    const source = { name, kind: "traffic", topic, group: folder, namespace: name };
     const service = await ServiceProcess.start({
       folder,
       config: {

@@ -1,4 +1,4 @@
-import type { CountingBench, Figures, FilledTopic, SourceOptions } from "./counting-bench.ts";
+import type { CountingBench, Figures, FilledTopic } from "./counting-bench.ts";
 import type { DrainFigures } from "./kafkajs-alone.ts";
 import { median } from "./result.ts";
 import { costOf, drainWithService, rateOf, type ServiceFigures } from "./service-drain.ts";
@@ -6,6 +6,7 @@ import { costOf, drainWithService, rateOf, type ServiceFigures } from "./service
 const RECORDS = 2_000_000;
 const PARTITIONS = 8;
 const ROUNDS = 2;
+const VISITORS = 500_000;
 const DEADLINE_MS = 120_000;
 /** What is asked of the ratio to kafkajs alone, by the number of counters. */
 const BARS = [
@@ -27,28 +28,20 @@ export async function measureRates(bench: CountingBench): Promise<Figures> {
     console.log(`  ${counters} counters, ${RECORDS} beacons, ${PARTITIONS} partitions`);
     figures[`counters${counters}`] = compare(alone, ours, bar);
   }
-  const filled = await bench.fill(PARTITIONS, BARS[0].counters, RECORDS / 2);
-  const visitors = await drainOnce(bench, filled, { visitors: true });
+  const filled = await bench.fill(PARTITIONS, BARS[0].counters, RECORDS / 2, VISITORS);
+  const visitors = await drainOnce(bench, filled);
   print("service, visitors too", [visitors]);
   return { ...figures, withVisitors: row([visitors]) };
 }
 
 /** One drain of a topic from its start by a new service; the counters are exact. */
-export async function drainOnce(
-  bench: CountingBench,
-  filled: FilledTopic,
-  options: SourceOptions = {},
-): Promise<ServiceFigures> {
-  return await bench.withService(
-    filled,
-    async (service, folder) => {
-      const figures = await drainWithService(service, "traffic", filled.plan.records, DEADLINE_MS);
-      await service.stop();
-      await bench.check(folder, filled);
-      return figures;
-    },
-    options,
-  );
+export async function drainOnce(bench: CountingBench, filled: FilledTopic): Promise<ServiceFigures> {
+  return await bench.withService(filled, async (service, folder) => {
+    const figures = await drainWithService(service, "traffic", filled.plan.records, DEADLINE_MS);
+    await service.stop();
+    await bench.check(folder, filled);
+    return figures;
+  });
 }
 
 function compare(alone: readonly DrainFigures[], ours: readonly ServiceFigures[], bar: number): Figures {
