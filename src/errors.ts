@@ -215,6 +215,16 @@ export const ERRORS = {
     title: "Too many explanations are under way",
     remedy: "Try again after Retry-After.",
   },
+  DEAD_LETTERS_BUSY: {
+    kind: "too-many",
+    title: "Too many questions about dead letters are under way",
+    remedy: "Try again after Retry-After.",
+  },
+  DEAD_LETTERS_TOO_MANY: {
+    kind: "impossible",
+    title: "The dead-letter topic holds letters of more records than one question can be about",
+    remedy: "Ask for one partition, or for a range of its offsets: partition, from, to.",
+  },
   CURSOR_UNKNOWN: {
     kind: "malformed",
     title: "The cursor is none that this query gave",
@@ -323,6 +333,41 @@ export const ERRORS = {
     kind: "too-slow",
     title: "The request did not arrive in time",
     remedy: "Send the whole request at once and try again.",
+  },
+  JOB_UNKNOWN: {
+    kind: "not-found",
+    title: "There is no such job",
+    remedy: "List the jobs; those that ended long ago give their place to new ones.",
+  },
+  JOB_OVERLAPS: {
+    kind: "wrong-state",
+    title: "Another job applies to the same offsets",
+    remedy: "Wait for the job that the detail names, or cancel it.",
+  },
+  JOB_KEY_REUSED: {
+    kind: "impossible",
+    title: "Something else was asked for with this Idempotency-Key",
+    remedy: "Use a new key for a new request; the detail names the job that was submitted with it.",
+  },
+  JOBS_TOO_MANY: {
+    kind: "too-many",
+    title: "The source has as many jobs as it may",
+    remedy: "Wait until one has ended, or cancel one.",
+  },
+  JOB_RANGE: {
+    kind: "impossible",
+    title: "The log does not hold what the job is to read",
+    remedy: "Ask for a range within the bounds that the detail names.",
+  },
+  JOB_KIND: {
+    kind: "impossible",
+    title: "The source's kind has no such job",
+    remedy: "Counting kinds are recounted; versioned kinds are replayed, and their dead letters redriven.",
+  },
+  HISTORY_GONE: {
+    kind: "impossible",
+    title: "The log has lost records that would have to be counted again",
+    remedy: "Ask for the rows that `possible` names; the others stay as they were counted.",
   },
   EXPECTATION_UNKNOWN: {
     kind: "expectation-failed",

@@ -1,11 +1,8 @@
+import { oneOf } from "./schema-parts.ts";
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { GAP_CAUSES } from "../core/gaps/gap.ts";
 
 /** Shapes of what operators do and of what was passed over: pauses, the audit log, the gap ledger. */
-
-function oneOf<const T extends readonly string[]>(values: T) {
-  return Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))));
-}
 
 function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -42,6 +39,11 @@ export const AUDIT_ACTIONS = [
   "create-source",
   "change-definition",
   "repair-owner",
+  "submit-replay",
+  "submit-recount",
+  "submit-redrive",
+  "submit-trial",
+  "cancel-job",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -1,12 +1,9 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { FORMATS, FRAMINGS, KINDS } from "../core/source.ts";
+import { oneOf } from "./schema-parts.ts";
 import { type StopCode, STOPS } from "../core/partition/stop.ts";
 
 /** Names and shapes of the control records. One place, because every release must read its predecessor's. */
-
-function oneOf<const T extends readonly string[]>(values: T) {
-  return Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))));
-}
 
 function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);

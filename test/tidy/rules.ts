@@ -21,6 +21,7 @@ const SERVICES = [
   "src/definitions",
   "src/descriptors",
   "src/lag",
+  "src/letters",
   "src/queries",
   "src/access",
 ];
