@@ -2,6 +2,7 @@ import { BatchCount } from "../core/counting/batch-count.ts";
 import { indexAtOrAbove, type OnFault } from "../core/counting/count-records.ts";
 import { invariant } from "../core/invariant.ts";
 import { type CountingLedger, countingRowAt } from "../core/ledger/counting-ledger.ts";
+import type { Offset } from "../core/offset.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
 import type { CellWrite } from "../ports/kv-plane.ts";
 import type { Applied, ApplyTask } from "./applier.ts";
@@ -26,8 +27,11 @@ export interface CountedBatch {
   readonly letters: readonly DeadLetter[];
   readonly poison: Poison | undefined;
   readonly fingerprint: Applied["fingerprint"];
-  /** One past the last record that was looked at; undefined when there is none. */
-  readonly sentTo: number | undefined;
+  /**
+   * How far reading comes with this batch. Holes and control records behind its last record included: a reservation that is given
+   * back to below them would leave them in no row, and a group that is reset to one of them could not begin there.
+   */
+  readonly sentTo: Offset;
 }
 
 /** A counted batch that was folded into its slots: kept until it is at W, and sent again as it is. */
@@ -64,6 +68,6 @@ export function countBatch(task: ApplyTask, context: CountedContext): CountedBat
     letters,
     poison,
     fingerprint: last === undefined ? undefined : fingerprintOf(batch, last),
-    sentTo: last === undefined ? undefined : batch.offsetAt(last) + 1,
+    sentTo: poison?.offset ?? batch.next,
   };
 }

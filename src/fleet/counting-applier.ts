@@ -46,7 +46,7 @@ export class CountingApplier implements Applier {
   readonly #leaveMemory: () => void;
   readonly #suffixes = new Map<number, Uint8Array>();
   #ledger: CountingLedger | undefined;
-  /** One past the last offset that a write was ever sent for. */
+  /** How far anything was ever sent. */
   #sent: Offset = 0;
   /** Ends when the one who has the ledger and the cache is done. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -195,7 +195,7 @@ export class CountingApplier implements Applier {
     const writes: SlotWrite[] = [];
     count.fold(cells, entry.task.seq, writes);
     this.#cache.trim(slots.shareBytes);
-    this.#sent = Math.max(this.#sent, counted.sentTo ?? 0);
+    this.#sent = Math.max(this.#sent, counted.sentTo);
     entry.result = { ...counted, writes: writes.map((write) => ({ space: "slot", ...write })) };
     entry.folded.come();
     return entry.result;
