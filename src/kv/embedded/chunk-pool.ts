@@ -1,8 +1,8 @@
 /** Size of a pooled buffer. */
-export const CHUNK_BYTES = 1024 * 1024;
+export const CHUNK_BYTES = 256 * 1024;
 
 /** Free buffers kept at most. */
-const FREE_MAX = 32;
+const FREE_MAX = 128;
 
 /**
  * Buffers that cells are packed into and that are used again once every owner was sent what they hold. Being used again they

@@ -12,7 +12,7 @@ import {
   keyText,
 } from "./protocol.ts";
 import { CorruptStore, checkStoreFile } from "./store-file.ts";
-import { type Entries, compareStored, eachEntry, isWhole, putEntry, storedEntryBytes } from "./wire.ts";
+import { type Entries, compareStored, eachEntry, isWhole, putEntry, storedEntryBytes, sumOfKey } from "./wire.ts";
 
 /**
  * One owner's LMDB environment. Used by an owner's process alone; everything here blocks.
@@ -63,9 +63,10 @@ export class Environment {
     db.transactionSync(() => {
       while (changed < changesMax && cells.next()) {
         const { key, value } = cells;
-        const present = this.#get(key);
+        const keySum = sumOfKey(key);
+        const present = this.#get(key, keySum);
         if (present !== undefined && compareStored(value, present) <= 0) continue;
-        requireWhole(key, value);
+        requireWhole(key, value, keySum);
         db.putSync(key, value);
         changed += 1;
       }
@@ -144,14 +145,21 @@ export class Environment {
 
   /** How far the store is. */
   mark(): StoreMark {
-    const stats: { readonly lastPageNumber?: unknown; readonly pageSize?: unknown; readonly lastTxnId?: unknown } =
-      this.#db.getStats();
-    const { lastPageNumber, pageSize, lastTxnId } = stats;
-    const known = typeof lastPageNumber === "number" && typeof pageSize === "number";
+    const { pageSize, lastTxnId } = this.#stats();
     return {
-      storedBytes: known ? (lastPageNumber + 1) * pageSize : 0,
+      storedBytes: typeof pageSize === "number" ? this.pages() * pageSize : 0,
       transaction: typeof lastTxnId === "number" ? lastTxnId : 0,
     };
+  }
+
+  /** Pages that the store has, those in it that are free included. */
+  pages(): number {
+    const { lastPageNumber } = this.#stats();
+    return typeof lastPageNumber === "number" ? lastPageNumber + 1 : 0;
+  }
+
+  #stats(): { readonly lastPageNumber?: unknown; readonly pageSize?: unknown; readonly lastTxnId?: unknown } {
+    return this.#db.getStats();
   }
 
   /** Closes the files. */
@@ -185,19 +193,19 @@ export class Environment {
   }
 
   /** A stored value, valid until the next call of lmdb. */
-  #get(key: Buffer): Buffer | undefined {
+  #get(key: Buffer, keySum: number = sumOfKey(key)): Buffer | undefined {
     const present = this.#db.getBinaryFast(key);
     if (present === undefined) return undefined;
     // lmdb's buffer is larger than the `length` it shows, and what compares or copies trusts that.
     const { buffer, byteOffset, length } = present;
     if (byteOffset + length > buffer.byteLength) throw new CorruptStore(`a cell of ${length} bytes`);
     const value = Buffer.from(buffer, byteOffset, length);
-    requireWhole(key, value);
+    requireWhole(key, value, keySum);
     return value;
   }
 }
 
-function requireWhole(key: Buffer, value: Buffer): void {
-  if (isWhole(key, value)) return;
+function requireWhole(key: Buffer, value: Buffer, keySum: number): void {
+  if (isWhole(value, keySum)) return;
   throw new CorruptStore(`the cell at key ${key.subarray(0, 64).toString("hex")} fails its checksum`);
 }

@@ -118,8 +118,9 @@ class OwnerMain {
     do {
       this.#file.requireInPlace();
       const began = systemClock.monotonic();
-      const some = this.#environment.merge(cells, this.#size.changes);
-      this.#size.took(some, systemClock.monotonic() - began);
+      const allowed = this.#size.changes(this.#environment.pages());
+      const some = this.#environment.merge(cells, allowed);
+      this.#size.took(some, allowed, systemClock.monotonic() - began);
       changed += some;
       flushed(cells.passed);
     } while (!cells.ended);

@@ -197,11 +197,16 @@ export function storedEntryBytes(key: Uint8Array, value: Uint8Array): number {
   return ENTRY_HEAD_BYTES + key.length + value.length;
 }
 
-/** Whether a stored value's sum fits it and its store key. */
-export function isWhole(key: Uint8Array, stored: Buffer): boolean {
+/** What the sum of a value under a store key goes on from. */
+export function sumOfKey(key: Uint8Array): number {
+  return crc32(key);
+}
+
+/** Whether a stored value's sum fits it and its store key, which {@link sumOfKey} summed. */
+export function isWhole(stored: Buffer, keySum: number): boolean {
   const summed = stored.length - SUM_BYTES;
   if (summed < ORDER_BYTES) return false;
-  return stored.readUInt32BE(summed) === crc32(stored.subarray(0, summed), crc32(key));
+  return stored.readUInt32BE(summed) === crc32(stored.subarray(0, summed), keySum);
 }
 
 /** The plane's order of stored values: `compareOrdered` of their cells. */

@@ -26,6 +26,7 @@ import {
   packKeys,
   putEntry,
   storedEntryBytes,
+  sumOfKey,
 } from "../../../src/kv/embedded/wire.ts";
 
 class Corrupt extends Error {}
@@ -55,7 +56,7 @@ export class MemoryStore {
       const key = keyText(keyBuffer);
       const present = staged.get(key) ?? this.#get(key);
       if (present !== undefined && compareStored(value, present) <= 0) return;
-      if (!isWhole(keyBuffer, value)) throw new Corrupt("a cell fails its checksum");
+      if (!isWhole(value, sumOfKey(keyBuffer))) throw new Corrupt("a cell fails its checksum");
       const copy = Buffer.from(value);
       staged.set(key, copy);
       changes.push([key, copy]);
@@ -141,7 +142,7 @@ export class MemoryStore {
 
   #get(key: string): Buffer | undefined {
     const value = this.cells.get(key);
-    if (value !== undefined && !isWhole(keyBytes(key), value)) throw new Corrupt("a cell fails its checksum");
+    if (value !== undefined && !isWhole(value, sumOfKey(keyBytes(key)))) throw new Corrupt("a cell fails its checksum");
     return value;
   }
 }

@@ -1,8 +1,9 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { MIB, makeSite, text } from "./support.ts";
 import { spawnBundled } from "./bundled.ts";
 import { Tamper } from "./tamper.ts";
 
+const WAIT = { timeout: 20_000, interval: 2 };
 const sites: ReturnType<typeof makeSite>[] = [];
 afterEach(async () => {
   await Promise.all(sites.splice(0).map((site) => site.destroy()));
@@ -18,10 +19,15 @@ async function openCounted() {
     if (owner === "a" && message.kind === "committed") flushed.push(message.transaction);
   };
   const plane = await site.open({ spawn: tamper.spawn, limits: { mapSizeBytes: 1024 * MIB } });
+  await vi.waitFor(() => expect(plane.owners()[0]?.state).toBe("up"), WAIT);
   // An empty write changes nothing, and tells where the owner stands.
   const standing = async (): Promise<number> => {
+    const told = flushed.length;
     await plane.write([]);
-    while (plane.owners().some(({ pendingBytes }) => pendingBytes > 0)) await plane.write([]);
+    await vi.waitFor(() => {
+      expect(plane.owners()[0]).toMatchObject({ state: "up", pendingBytes: 0 });
+      expect(flushed.length).toBeGreaterThan(told);
+    }, WAIT);
     return flushed.at(-1) ?? 0;
   };
   return { plane, standing };
@@ -31,7 +37,7 @@ it("makes one transaction of a batch that travels in several messages", async ()
   const { plane, standing } = await openCounted();
   const before = await standing();
   const body = new Uint8Array(1_024).fill(1);
-  // Two chunks, each of which arrives in many parts.
+  // Several chunks, each of which arrives in many parts.
   const batch = Array.from({ length: 2_000 }, (_, index) => ({
     space: "document" as const,
     key: text(`key-${(index * 7_919) % 2_000}`),
