@@ -2,6 +2,7 @@ import { BindingRecord, LedgerRecord, recordNames } from "../control/records.ts"
 import { readRecord } from "../control/json-record.ts";
 import { copyKey } from "../core/keys.ts";
 import { type Copy, decodeCopy } from "../core/partition/copy.ts";
+import { wantedOf } from "../core/partition/range.ts";
 import { EMPTY_LEDGER, type Ledger } from "../core/ledger/ledger.ts";
 import type { Offset } from "../core/offset.ts";
 import { type Binding, logOf, topicEpochOf } from "../core/topic/binding.ts";
@@ -39,7 +40,7 @@ export async function surroundingsOf(service: SourceService, partition: number, 
     applied: Math.max(copy?.watermark ?? 0, state?.watermark ?? 0),
     copy,
     present,
-    readsAt: state?.position,
+    readsAt: state === undefined ? undefined : wantedOf(state),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Offset } from "../core/offset.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
+import { wantedOf } from "../core/partition/range.ts";
 import { STOPS, type Stop, pageOf } from "../core/partition/stop.ts";
 import type { PartitionState } from "../core/partition/state.ts";
 import type { PartitionRunner } from "../fleet/partition-runner.ts";
@@ -56,7 +57,8 @@ function stoppedPart({ stop, since }: StoredStop) {
 
 function runnerView(source: string, runner: PartitionRunner, nowMs: number): PartitionView {
   const { state, since } = runner;
-  const { committed, watermark, position, logStart, end, inFlight } = state;
+  const { committed, watermark, logStart, end, inFlight } = state;
+  const position = wantedOf(state);
   const hold = holdView(state, since);
   const stop = state.phase.phase === "stopped" ? stopView(state.phase.stop, since) : undefined;
   const [oldest] = inFlight;

@@ -32,8 +32,18 @@ export function onBatch(state: PartitionState, batch: DeliveredBatch): Step {
   if (doubt !== undefined) return doubt;
   const anotherLog = phase.phase === "verifying" ? verdict(state, batch, phase.verify.ifAbsent) : undefined;
   if (anotherLog !== undefined) return halted(state, anotherLog);
+  const watermark = state.watermark ?? 0;
+  if (phase.phase === "verifying" && batch.fetchedAt > watermark) return goBack(state, watermark);
   const leaderEpoch = knownEpochs(state.leaderEpoch, batch.leaderEpochs);
   return accept({ ...state, phase: { phase: "running", disputes: 0 }, end: batch.end, leaderEpoch }, batch);
+}
+
+/** The log is the one that was read; reading begins behind the record that told so, where the commit was left behind the copy. */
+function goBack(state: PartitionState, watermark: Offset): Step {
+  return {
+    state: { ...state, phase: { phase: "running", disputes: 0 }, position: watermark, fetching: true },
+    effects: [{ effect: "pause" }, { effect: "begin", position: watermark }],
+  };
 }
 
 /**

@@ -23,7 +23,17 @@ function dispute(state: PartitionState, attempts: number, cause: Cause, verify: 
 
 /** What the partition knows of its log's two ends, to be handed back with the bounds that are read next. */
 export function knownBounds(state: PartitionState): BoundsReading["before"] {
-  return { reached: Math.max(state.position ?? 0, state.watermark ?? 0), logStart: state.logStart ?? 0 };
+  return { reached: reachedBy(state), logStart: state.logStart ?? 0 };
+}
+
+/** Next to be applied: who looks for the last applied record reads elsewhere. */
+export function wantedOf({ phase, position, watermark }: PartitionState): Offset | undefined {
+  return phase.phase === "verifying" ? watermark : position;
+}
+
+/** What the log has held for certain: what was read of it, and what was applied, by whomever. */
+function reachedBy({ position, watermark, copied }: PartitionState): Offset {
+  return Math.max(position ?? 0, watermark ?? 0, copied ?? 0);
 }
 
 /** Bounds as the broker says now: settles a dispute, and notices a log that shrank at either end. */
@@ -39,7 +49,7 @@ export function onBounds(state: PartitionState, reading: BoundsReading): Step {
   if (phase.phase === "holding" && phase.on.hold === "bounds") {
     return reading.asked ? settle(seen, { ...phase, verify: phase.on.verify }, reading) : unchanged(seen);
   }
-  if (phase.phase !== "running") return unchanged(seen);
+  if (phase.phase !== "running" && phase.phase !== "verifying") return unchanged(seen);
   if (logStart < before.logStart) {
     const detail = `the log began at ${before.logStart} and now begins at ${logStart}`;
     return halted(state, { code: "TOPIC_RECREATED", detail, bounds: { logStart, end } });
@@ -49,7 +59,7 @@ export function onBounds(state: PartitionState, reading: BoundsReading): Step {
         seen,
         1,
         { code: "OUT_OF_RANGE", text: `the log ends at ${end}, below the position ${before.reached}` },
-        undefined,
+        phase.phase === "verifying" ? phase.verify : undefined,
       )
     : unchanged(seen);
 }
@@ -63,9 +73,9 @@ interface Dispute {
 
 function settle(state: PartitionState, { attempts, cause, verify }: Dispute, reading: BoundsReading): Step {
   const bounds = { logStart: reading.logStart, end: reading.end };
-  // A reader that looks for the last acknowledged record stands before it; what is wanted comes behind it.
-  const position = Math.max(state.position ?? 0, state.watermark ?? 0);
-  const stop = outOfRange(position, bounds);
+  // A reader that looks for the last acknowledged record stands there; what is wanted is what comes next.
+  const position = (verify === undefined ? state.position : state.watermark) ?? 0;
+  const stop = position < bounds.logStart ? outOfRange(position, bounds) : outOfRange(reachedBy(state), bounds);
   if (stop?.code === "BELOW_LOG_START") return halted(state, stop);
   if (attempts >= state.disputesMax) {
     return halted(state, stop ?? { code: "OFFSET_DISPUTED", detail: cause.text, wanted: position, bounds });

@@ -125,10 +125,14 @@ export function decideStart(facts: StartFacts): StartDecision {
   return recognised(committed, copy, bounds);
 }
 
-/** A start where the copy ends is preceded by a look at the last acknowledged record, where the log still has it. */
+/**
+ * A start where the copy ends, or before that, is preceded by a look at the last acknowledged record, where the log still has
+ * it. Before that, too: a process that dies between a copy and its commit leaves the commit behind, and an election that cut
+ * what was applied in between would not be noticed.
+ */
 function recognised(at: Offset, copy: Copy | undefined, bounds: StartFacts["bounds"]): StartDecision {
   const start = within(at, bounds);
-  const fingerprint = copy?.watermark === at ? copy.fingerprint : undefined;
+  const fingerprint = copy !== undefined && at <= copy.watermark ? copy.fingerprint : undefined;
   if (start.decision !== "start" || fingerprint === undefined || fingerprint.offset < bounds.logStart) return start;
   return { ...start, verify: { fingerprint, ifAbsent: "go-on" } };
 }

@@ -1,4 +1,3 @@
-import { invariant } from "../invariant.ts";
 import { decideStart, type StartDecision, type StartFacts, toleratedCommit } from "./start.ts";
 import type { Cause, PartitionState, Step } from "./state.ts";
 import type { Stop } from "./stop.ts";
@@ -43,7 +42,6 @@ function again(state: PartitionState, cause: Cause, disputes: number): Step {
 function begin(state: PartitionState, decision: Extract<StartDecision, { decision: "start" }>): Step {
   const { at, verify } = decision;
   const position = verify === undefined ? at : verify.fingerprint.offset;
-  invariant(position <= at, "START_ORDER", `a record at ${position} cannot vouch for a start at ${at}`);
   const phase: PartitionState["phase"] =
     verify === undefined ? { phase: "running", disputes: 0 } : { phase: "verifying", verify, disputes: 0 };
   return {

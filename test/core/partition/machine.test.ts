@@ -182,6 +182,32 @@ describe("recognising the log", () => {
   });
 });
 
+describe("a commit that a crash left behind its copy", () => {
+  const fingerprint = { offset: 49, timestampMs: 1, hash: "aa" };
+  const copy = { watermark: 50, fingerprint, logStartSeen: 0 };
+  const facts = { startRecord: undefined, committed: 40, copy, bounds: { logStart: 0, end: 60 } };
+  const begun = () => run([{ event: "facts", facts, stop: undefined }]);
+
+  it("is gone on from once the last applied record was recognised", () => {
+    expect(begun().effects).toEqual([{ effect: "begin", position: 49 }]);
+    const back = run([batch(49, 60, { recognised: "equal" })], begun().state);
+    expect(back.effects).toEqual([{ effect: "pause" }, { effect: "begin", position: 40 }]);
+    const read = run([batch(40, 60)], back.state);
+    expect(read.effects).toEqual([{ effect: "process", seq: 1, from: 40, again: false }]);
+    const other = run([batch(49, 60, { recognised: "different" })], begun().state);
+    expect(other.state.phase).toMatchObject({ phase: "stopped", stop: { code: "TOPIC_RECREATED", wanted: 40 } });
+  });
+
+  it("a log that ends below the copy meanwhile is noticed although nothing is read there", () => {
+    const ends = (end: number): PartitionEvent =>
+      ({ ...bounds(0, end, false), before: { reached: 50, logStart: 0 } }) as PartitionEvent;
+    let { state } = run([ends(45)], begun().state);
+    expect(state.phase.phase).toBe("holding");
+    for (let attempt = 0; attempt < DISPUTES_DEFAULT; attempt += 1) state = run([bounds(0, 45)], state).state;
+    expect(state.phase).toMatchObject({ phase: "stopped", stop: { code: "ABOVE_LOG_END", wanted: 50 } });
+  });
+});
+
 describe("a leader that nobody has read from yet", () => {
   const print = { offset: 9, timestampMs: 0, hash: "9" };
   const under = (first: number, last = first) => ({ leaderEpochs: { first, last } });

@@ -87,10 +87,11 @@ describe("I5: the start is decided from start record, commit, copy and bounds", 
     });
   });
 
-  it("a commit behind the copy goes on from the commit", () => {
+  it("a commit behind the copy goes on from the commit, and recognises the log by the last record of the copy", () => {
     expect(decideStart(facts({ committed: 40, copy: copyAt(50, { fingerprint: print(49) }) }))).toEqual({
       decision: "start",
       at: 40,
+      verify: { fingerprint: print(49), ifAbsent: "go-on" },
     });
   });
 
