@@ -9,9 +9,12 @@ export interface ServiceFigures extends DrainFigures {
   /** Most anonymous memory of the service's own process, and of the largest owner. */
   readonly mainRssMiB: number;
   readonly ownerRssMiB: number;
+  /** Of {@link DrainFigures.cpuSeconds}, what the owners took. */
+  readonly ownersCpuSeconds: number;
 }
 
 const TURN_MS = 100;
+const STARTING_TURN_MS = 30;
 
 /** Records that a source has applied since its process began. @throws Error unless the service answers for it */
 export async function appliedRecords(service: ServiceProcess, source: string): Promise<number> {
@@ -21,9 +24,16 @@ export async function appliedRecords(service: ServiceProcess, source: string): P
   return totals.delivered;
 }
 
+/** Whether anything of a source has reached its partitions' runners. */
+async function hasFetched(service: ServiceProcess, source: string): Promise<boolean> {
+  const { body } = await service.get(`/v1/sources/${source}/partitions`);
+  const { partitions } = body as { readonly partitions: readonly { readonly position?: string }[] };
+  return partitions.some(({ position = "0" }) => Number(position) > 0);
+}
+
 /**
- * Waits until the service, just started, has applied `records`, and measures from the first answer that shows any: the rate
- * is over what was applied after it. The processor time is that of the service with its owners.
+ * Waits until the service, just started, has applied `records`, all that there are, and measures from the last moment at
+ * which nothing was fetched. The processor time is that of the service with its owners.
  * @throws Error after `deadlineMs`, with what was applied
  */
 export async function drainWithService(
@@ -35,24 +45,36 @@ export async function drainWithService(
   const { pid } = service;
   if (pid === undefined) throw new Error("the service does not run");
   const deadline = performance.now() + deadlineMs;
-  let first: { readonly applied: number; readonly at: number; readonly cpu: number } | undefined;
-  let mainRssMiB = 0;
-  let ownerRssMiB = 0;
+  let started = false;
+  let start = sample(pid);
+  let [mainRssMiB, ownerRssMiB] = [0, 0];
   for (;;) {
-    const applied = await appliedRecords(service, source);
-    const at = performance.now();
-    const [main = pid, ...owners] = familyOf(pid);
-    mainRssMiB = Math.max(mainRssMiB, rssAnonMiB(main));
-    ownerRssMiB = Math.max(ownerRssMiB, ...owners.map(rssAnonMiB));
-    const cpu = cpuSeconds([main, ...owners]);
-    if (applied > 0) first ??= { applied, at, cpu };
-    if (first !== undefined && applied >= records) {
-      const seconds = (at - first.at) / 1_000;
-      return { records: applied - first.applied, seconds, cpuSeconds: cpu - first.cpu, mainRssMiB, ownerRssMiB };
+    started ||= await hasFetched(service, source);
+    const applied = started ? await appliedRecords(service, source) : 0;
+    const now = sample(pid);
+    if (!started) start = now;
+    mainRssMiB = Math.max(mainRssMiB, now.mainRssMiB);
+    ownerRssMiB = Math.max(ownerRssMiB, now.ownerRssMiB);
+    if (applied >= records) {
+      const ownersCpuSeconds = now.ownersCpu - start.ownersCpu;
+      const used = now.mainCpu - start.mainCpu + ownersCpuSeconds;
+      const seconds = (now.at - start.at) / 1_000;
+      return { records, seconds, cpuSeconds: used, ownersCpuSeconds, mainRssMiB, ownerRssMiB };
     }
-    if (at > deadline) throw new Error(`${source}: ${applied} of ${records} records after ${deadlineMs} ms`);
-    await delay(TURN_MS);
+    if (now.at > deadline) throw new Error(`${source}: ${applied} of ${records} records after ${deadlineMs} ms`);
+    await delay(started ? TURN_MS : STARTING_TURN_MS);
   }
+}
+
+function sample(pid: number) {
+  const [main = pid, ...owners] = familyOf(pid);
+  return {
+    at: performance.now(),
+    mainCpu: cpuSeconds([main]),
+    ownersCpu: cpuSeconds(owners),
+    mainRssMiB: rssAnonMiB(main),
+    ownerRssMiB: Math.max(0, ...owners.map(rssAnonMiB)),
+  };
 }
 
 /** Thousand records a second. */
