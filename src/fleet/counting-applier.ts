@@ -99,9 +99,11 @@ export class CountingApplier implements Applier {
     this.#barrier = Promise.all([...this.#entries.values()].map(({ atW }) => atW.promise));
   }
 
+  /** A held batch may be decoded already and not sent: it is decoded anew, for what was given back may get another row. */
   async rest(): Promise<void> {
     await this.#alone(async () => {
       if (this.#ledger === undefined) return;
+      for (const entry of this.#entries.values()) if (entry.result === undefined) entry.counted = undefined;
       const { ledgers } = this.#parts.context;
       this.#ledger = await ledgers.update(this.#ledgerName, (present) => giveBack(present, this.#name, this.#sent));
     });

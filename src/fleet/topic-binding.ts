@@ -2,6 +2,7 @@ import { BindingRecord, recordNames } from "../control/records.ts";
 import { bindingRecord } from "../control/binding-record.ts";
 import { updateRecord } from "../control/json-record.ts";
 import type { Stop } from "../core/partition/stop.ts";
+import { COUNTING_KINDS } from "../core/source.ts";
 import { type Binding, bind, rebind } from "../core/topic/binding.ts";
 import { type Assignment, SourceFault } from "../ports/record-source.ts";
 import { enterOpening } from "./entering.ts";
@@ -27,7 +28,7 @@ export async function bindTopic(
     if (present === undefined) return bindingRecord(bind(identity, inForce.definition.startFrom, clock.now()));
     const bound = present.epochs.at(-1)?.partitions ?? 0;
     if (identity.partitions < bound && attempt <= disputesMax) throw stale(identity.partitions, bound);
-    const result = rebind(present, identity);
+    const result = rebind(present, identity, COUNTING_KINDS.has(inForce.definition.kind));
     if (result.outcome === "stop") stop = result.stop;
     if (result.outcome === "unchanged" || result.binding === present) return present;
     return bindingRecord(result.binding);

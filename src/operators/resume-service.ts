@@ -2,6 +2,7 @@ import { StopRecord, type Resumption, recordNames } from "../control/records.ts"
 import { replaceRecord, type Stored } from "../control/json-record.ts";
 import { invariant } from "../core/invariant.ts";
 import { type ResumeDecision, type ResumeFacts, type ResumeRequest, decideResume } from "../core/partition/resume.ts";
+import { COUNTING_KINDS } from "../core/source.ts";
 import { type Binding, logOf, rebind, topicEpochOf } from "../core/topic/binding.ts";
 import { StreamsError } from "../errors.ts";
 import { enterResumption } from "../fleet/entering.ts";
@@ -155,7 +156,8 @@ export class ResumeService implements ResumeCommands {
     if (record === undefined || stop === null || facts.stop === undefined) {
       throw new StreamsError("PARTITION_NOT_STOPPED", `partition ${partition} of ${service.name} is not stopped`);
     }
-    const bound = rebind(binding, await service.parts.source.identity());
+    const counts = COUNTING_KINDS.has(service.parts.inForce.definition.kind);
+    const bound = rebind(binding, await service.parts.source.identity(), counts);
     const old = partition < (binding.epochs.at(-1)?.partitions ?? 0);
     const sourceStop = bound.outcome === "stop" ? bound.stop : undefined;
     return { stop, reach: record.value.reach, start: facts.start, sourceStop, old };

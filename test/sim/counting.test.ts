@@ -96,6 +96,7 @@ function open(random: Random): Run {
   const world = new FleetWorld(PARTITIONS, clock, plane);
   world.slotBytes = [1_000, 4_000, 1_000_000][random(3)] ?? 0;
   world.reserveAhead = 1 + random(20);
+  plane.failing = [0, 4, 12][random(3)] ?? 0;
   return {
     world,
     plane,
@@ -118,7 +119,7 @@ async function start({ world, plane, change: changed, late: before }: Run): Prom
 }
 
 async function settle({ world, plane }: Run): Promise<void> {
-  plane.away = false;
+  Object.assign(plane, { away: false, failing: 0 });
   world.letters.away = false;
   Object.assign(world.source, { away: false, failCommits: 0 });
   plane.before = () => {};

@@ -16,6 +16,8 @@ export class QuorumPlane extends MemoryPlane {
   readonly #slots = OWNERS.map(() => new Map<string, OrderedBytes>());
   /** Longest that a write is on its way to an owner, in milliseconds. */
   delayMs = 200;
+  /** Of so many writes one fails: it lands where it likes, and nobody says so. 0: none. */
+  failing = 0;
 
   constructor(clock: Clock, random: (below: number) => number) {
     super();
@@ -29,13 +31,14 @@ export class QuorumPlane extends MemoryPlane {
     if (others.length > 0 || slots.length === 0) await super.write(others);
     if (slots.length === 0) return { count: QUORUM, owners: OWNERS.slice(0, QUORUM) };
     const answered: string[] = [];
+    const fails = this.away || (this.failing > 0 && this.#random(this.failing) === 0);
     await new Promise<void>((resolve, reject) => {
       for (const [index, owner] of OWNERS.entries()) {
-        if (this.away && this.#random(2) === 0) continue;
+        if (fails && this.#random(2) === 0) continue;
         this.#clock.after(this.#random(this.delayMs), () => {
           for (const write of slots) this.#merge(index, write);
           answered.push(owner);
-          if (answered.length === QUORUM && !this.away) resolve();
+          if (answered.length === QUORUM && !fails) resolve();
         });
       }
       this.#clock.after(this.delayMs, () => reject(new KvFault("KV_NO_QUORUM", "fewer than 2 owners have answered")));
@@ -57,13 +60,13 @@ export class QuorumPlane extends MemoryPlane {
     });
   }
 
-  /** Every slot, as the newest that any owner holds. */
+  /** Every slot as a quorum holds it. */
   slots(): ReadonlyMap<string, OrderedBytes> {
-    const all = [...OWNERS.keys()];
     const keys = new Set(this.#slots.flatMap((held) => [...held.keys()]));
     return new Map(
       [...keys].flatMap((key) => {
-        const found = this.#newest(all, key);
+        const held = this.#slots.flatMap((slots) => slots.get(key) ?? []).toSorted((a, b) => compareOrdered(b, a));
+        const found = held[QUORUM - 1];
         return found === undefined ? [] : [[key, found] as const];
       }),
     );

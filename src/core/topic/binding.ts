@@ -82,8 +82,11 @@ export type Rebinding =
   /** `binding`: what to remember of it. */
   | { readonly outcome: "stop"; readonly stop: Stop; readonly binding: Binding };
 
-/** Compares identity and partition count with the binding (section 4 of the contract, growing partitions). */
-export function rebind(binding: Binding, identity: Identity): Rebinding {
+/**
+ * Compares identity and partition count with the binding (section 4 of the contract, growing partitions). `keysMayMove`: of
+ * counting kinds, whose sums do not ask which partition a key's records came from.
+ */
+export function rebind(binding: Binding, identity: Identity, keysMayMove = false): Rebinding {
   if (binding.clusterId !== identity.clusterId || binding.topic !== identity.topic) {
     const detail = `bound to topic ${binding.topic} of cluster ${binding.clusterId}, found ${identity.topic} of ${identity.clusterId}`;
     return { outcome: "stop", stop: { code: "IDENTITY_CHANGED", detail }, binding };
@@ -96,7 +99,8 @@ export function rebind(binding: Binding, identity: Identity): Rebinding {
   }
   if (identity.partitions === known) return { outcome: "unchanged" };
   const epoch = (last?.epoch ?? -1) + 1;
-  if (identity.partitions < known || identity.partitions % known !== 0 || epoch > TOPIC_EPOCH_MAX) {
+  const ordered = keysMayMove || identity.partitions % known === 0;
+  if (identity.partitions < known || !ordered || epoch > TOPIC_EPOCH_MAX) {
     const detail = `${known} partitions became ${identity.partitions}`;
     const refused = { ...binding, refused: identity.partitions };
     return { outcome: "stop", stop: { code: "PARTITIONS_CHANGED", detail }, binding: refused };
