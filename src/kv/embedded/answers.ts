@@ -42,7 +42,23 @@ export class AnswerWriter {
   }
 }
 
-/** Splits packed answers into stored values, as slices. @throws InvariantViolation unless there are exactly `count`. */
+/** Answers to so many addresses. */
+export interface PackedAnswers {
+  readonly count: number;
+  readonly packed: Buffer;
+}
+
+/** Whether two owners answered the same, and cut it alike. */
+export function sameAnswers(a: readonly PackedAnswers[], b: readonly PackedAnswers[]): boolean {
+  return a.length === b.length && a.every(({ packed }, index) => b[index]?.packed.equals(packed) === true);
+}
+
+/** The stored values of all answers, in order; undefined is absent. */
+export function storedValues(answers: readonly PackedAnswers[]): readonly (Buffer | undefined)[] {
+  return answers.flatMap(({ count, packed }) => splitAnswers(packed, count));
+}
+
+/** Splits packed answers, which {@link requireAnswers} let pass, into stored values, as slices. */
 export function splitAnswers(bytes: Buffer, count: number): (Buffer | undefined)[] {
   const answers: (Buffer | undefined)[] = [];
   let at = 0;
@@ -52,6 +68,15 @@ export function splitAnswers(bytes: Buffer, count: number): (Buffer | undefined)
     answers.push(mark === 0 ? undefined : bytes.subarray(at, at + mark - 1));
     at += Math.max(0, mark - 1);
   }
-  invariant(at === bytes.length, "KV_WIRE", "answers do not end where they should");
   return answers;
+}
+
+/** @throws InvariantViolation unless there are exactly `count` answers */
+export function requireAnswers({ count, packed }: PackedAnswers): void {
+  let at = 0;
+  for (let index = 0; index < count; index += 1) {
+    invariant(at + LENGTH_BYTES <= packed.length, "KV_WIRE", "answers are missing");
+    at += LENGTH_BYTES + Math.max(0, packed.readUInt32BE(at) - 1);
+  }
+  invariant(count > 0 && at === packed.length, "KV_WIRE", "answers do not end where they should");
 }

@@ -11,8 +11,10 @@ import {
   startTally,
   writeVerdict,
 } from "../quorum.ts";
+import { sameAnswers, storedValues } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { OwnerLink } from "./owner-link.ts";
+import { packFirst } from "./owner-store.ts";
 import { OwnerDown } from "./pending.ts";
 import { measure, packBatch } from "./packing.ts";
 import { type Packed, type StoreAddress, type StoreWrite, compareStored, decodeStored } from "./wire.ts";
@@ -140,10 +142,18 @@ export class OwnerGroup {
    * @throws KvFault when fewer than R owners can answer
    */
   async read(addresses: readonly StoreAddress[], wanted: number): Promise<readonly MergedAnswer[]> {
-    const byOwner = await this.ask("a read", wanted, (link) => link.store.read(addresses));
+    const packed = packFirst(addresses);
+    const answers = await this.ask("a read", wanted, (link) => link.store.read(addresses, packed));
+    const [first = []] = answers;
+    // The rule, where nothing is under way and nothing was missed.
+    if (answers.every((other) => other === first || sameAnswers(first, other))) {
+      const alike = answers.length;
+      return storedValues(first).map((stored) => ({ winner: stored && decodeStored(stored), alike }));
+    }
+    const byOwner = answers.map((parts) => storedValues(parts));
     return addresses.map((_, index) => {
       const { winner, alike } = mergeAnswers(
-        byOwner.map((answers) => answers[index]),
+        byOwner.map((values) => values[index]),
         compareStored,
       );
       return { winner: winner === undefined ? undefined : decodeStored(winner), alike };

@@ -1,4 +1,4 @@
-import { splitAnswers } from "./answers.ts";
+import { type PackedAnswers, requireAnswers } from "./answers.ts";
 import { type Answer, OwnerDown } from "./pending.ts";
 import type { CellRange, KeyRange, Span, SpanAnswer, ToOwner } from "./protocol.ts";
 import type { RangeAnswer } from "./ranges.ts";
@@ -6,6 +6,11 @@ import { type Packed, type StoreAddress, eachEntry, packAddresses } from "./wire
 
 /** Addresses of one read message. */
 const READ_KEYS = 4_096;
+
+/** Packs what the first message of a read names, or the one that goes on at `from`. */
+export function packFirst(addresses: readonly StoreAddress[], from = 0): Packed {
+  return packAddresses(addresses, from, Math.min(addresses.length, from + READ_KEYS));
+}
 
 type Ask = (message: (id: number) => ToOwner, body?: readonly Packed[]) => Promise<Answer>;
 
@@ -38,14 +43,18 @@ export class OwnerStore {
     return message;
   }
 
-  /** Stored values by index of `addresses`; undefined is absent. @throws OwnerDown */
-  async read(addresses: readonly StoreAddress[]): Promise<(Buffer | undefined)[]> {
-    const answers: (Buffer | undefined)[] = [];
-    while (answers.length < addresses.length) {
-      const to = Math.min(addresses.length, answers.length + READ_KEYS);
-      const packed = packAddresses(addresses, answers.length, to);
-      const { message, body } = await this.#ask((id) => ({ kind: "read", id }), [packed]);
-      if (message.kind === "answers") answers.push(...splitAnswers(body, message.count));
+  /** What it holds of `addresses`, in order. `packed` are the first of them, where they are packed already. @throws OwnerDown; InvariantViolation for an answer that makes no sense */
+  async read(addresses: readonly StoreAddress[], packed = packFirst(addresses)): Promise<readonly PackedAnswers[]> {
+    const answers: PackedAnswers[] = [];
+    let next = packed;
+    for (let read = 0; read < addresses.length;) {
+      const { message, body } = await this.#ask((id) => ({ kind: "read", id }), [next]);
+      if (message.kind !== "answers") throw new OwnerDown("an answer of another kind");
+      const answer = { count: message.count, packed: body };
+      requireAnswers(answer);
+      answers.push(answer);
+      read += message.count;
+      if (read < addresses.length) next = packFirst(addresses, read);
     }
     return answers;
   }

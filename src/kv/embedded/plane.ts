@@ -18,6 +18,7 @@ import { StreamsError } from "../../errors.ts";
 import { needsWriteBack } from "../quorum.ts";
 import { planReceipts } from "../receipts.ts";
 import { Admission } from "./admission.ts";
+import { storedValues } from "./answers.ts";
 import { EmbeddedControlStore } from "./control-store.ts";
 import type { Healer } from "./healer.ts";
 import type { OwnerGroup } from "./owner-group.ts";
@@ -40,7 +41,7 @@ export interface PlaneOptions {
 }
 
 /** Keys that are read and merged in one go. */
-const RESTORE_KEYS = 4_096;
+const RESTORE_KEYS = 2_048;
 
 /** The KV plane over three LMDB environments of this process. Made by `openEmbeddedPlane`. */
 export class EmbeddedPlane implements KvPlane {
@@ -228,7 +229,7 @@ async function inspectOwner(link: OwnerLink, address: CellAddress): Promise<Owne
   const { owner } = link;
   if (!link.up) return { owner, answer: "unavailable" };
   try {
-    const [stored] = await link.store.read([address]);
+    const [stored] = storedValues(await link.store.read([address]));
     return stored === undefined ? { owner, answer: "absent" } : { owner, answer: "holds", cell: decodeStored(stored) };
   } catch (error) {
     if (error instanceof OwnerDown) return { owner, answer: "unavailable" };

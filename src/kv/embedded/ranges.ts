@@ -1,4 +1,4 @@
-import { mergeAnswers, needsWriteBack } from "../quorum.ts";
+import { type Merged, mergeAnswers, needsWriteBack } from "../quorum.ts";
 import type { CellScan, CellWrite, ScanPage, ScannedCell } from "../../ports/kv-plane.ts";
 import { type CellRange, keyText } from "./protocol.ts";
 import { compareStored, decodeStored, eachEntry, storeKey } from "./wire.ts";
@@ -15,7 +15,7 @@ interface MergedPage extends ScanPage {
 }
 
 /** One owner's page ends when it has about this many bytes. */
-const PAGE_BYTES = 512 * 1024;
+const PAGE_BYTES = 256 * 1024;
 
 /** What each owner is asked for a page of `scan`. */
 export function rangeOf({ space, from, to, limit }: CellScan): CellRange {
@@ -33,25 +33,49 @@ interface Entry {
  * keys of the others may be missing there, too.
  */
 export function mergePage(answers: readonly RangeAnswer[], { space, limit }: CellScan, writeAcks: number): MergedPage {
-  const lists = answers.map(({ packed }) => entriesOf(packed));
+  const lists = listsOf(answers);
   const horizon = firstEnd(answers, lists);
-  const at = lists.map(() => 0);
   const cells: ScannedCell[] = [];
   const writeBack: CellWrite[] = [];
-  for (;;) {
-    const heads = lists.map((list, index) => list[at[index] ?? 0]);
-    const first = lowest(heads);
-    if (first === undefined || (horizon !== undefined && first.compare(horizon) > 0)) break;
+  for (const { key, merged } of mergeLists(lists)) {
+    if (horizon !== undefined && key.compare(horizon) > 0) break;
     if (cells.length === limit) return { cells, writeBack, next: after(cells.at(-1)) };
-    const held = heads.map((entry) => (entry?.key.equals(first) === true ? entry.value : undefined));
-    for (const [index, value] of held.entries()) if (value !== undefined) at[index] = (at[index] ?? 0) + 1;
-    const merged = mergeAnswers(held, compareStored);
     if (merged.winner === undefined) continue;
-    const cell = { key: new Uint8Array(first.subarray(1)), ...decodeStored(merged.winner) };
+    const cell = { key: new Uint8Array(key.subarray(1)), ...decodeStored(merged.winner) };
     cells.push(cell);
     if (needsWriteBack(merged, writeAcks)) writeBack.push({ space, ...cell });
   }
   return { cells, writeBack, next: horizon === undefined ? undefined : after(cells.at(-1)) };
+}
+
+/** Every key of any list, in order, with what the lists say of it. */
+function* mergeLists(
+  lists: readonly (readonly Entry[])[],
+): Generator<{ readonly key: Buffer; readonly merged: Merged<Buffer> }, void, undefined> {
+  const [one = []] = lists;
+  if (lists.every((list) => list === one)) {
+    for (const { key, value } of one) yield { key, merged: { winner: value, alike: lists.length } };
+    return;
+  }
+  const at = lists.map(() => 0);
+  for (;;) {
+    const heads = lists.map((list, index) => list[at[index] ?? 0]);
+    const key = lowest(heads);
+    if (key === undefined) return;
+    const held = heads.map((entry) => (entry?.key.equals(key) === true ? entry.value : undefined));
+    for (const [index, value] of held.entries()) if (value !== undefined) at[index] = (at[index] ?? 0) + 1;
+    yield { key, merged: mergeAnswers(held, compareStored) };
+  }
+}
+
+/** The cells of each answer; equal answers share theirs. */
+function listsOf(answers: readonly RangeAnswer[]): readonly (readonly Entry[])[] {
+  const lists: (readonly Entry[])[] = [];
+  for (const [index, { packed }] of answers.entries()) {
+    const same = answers.findIndex((other) => other.packed.equals(packed));
+    lists.push(same < index ? (lists[same] ?? []) : entriesOf(packed));
+  }
+  return lists;
 }
 
 function entriesOf(packed: Buffer): readonly Entry[] {
