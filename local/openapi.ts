@@ -96,6 +96,7 @@ function unused(): ControlPlane {
     audit: { list: refuse },
     barriers: { create: refuse, get: refuse },
     explain: { record: refuse, key: refuse },
+    letters: { list: refuse },
     descriptors: {
       register: refuse,
       check: refuse,

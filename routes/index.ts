@@ -3,6 +3,7 @@ import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
 import { registerAudit } from "./audit/index.ts";
 import { registerBarriers } from "./barriers/index.ts";
+import { registerDeadLetters } from "./dead-letters/index.ts";
 import { registerDescriptors } from "./descriptors/index.ts";
 import { registerDocuments } from "./documents/index.ts";
 import { Connections } from "./edge/connections.ts";
@@ -63,6 +64,7 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerService(app, context);
   registerSources(app, context);
   registerGaps(app, context);
+  registerDeadLetters(app, context);
   registerAudit(app, context);
   registerLag(app, context);
   registerBarriers(app, context);

@@ -7,6 +7,7 @@ import type { DescriptorCommands } from "./descriptors.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
+import type { LetterQueries } from "./letters.ts";
 import type {
   AuditQueries,
   DefinitionCommands,
@@ -34,6 +35,7 @@ export interface ControlPlane {
   readonly audit: AuditQueries;
   readonly barriers: BarrierCommands;
   readonly explain: ExplainQueries;
+  readonly letters: LetterQueries;
   readonly descriptors: DescriptorCommands;
 }
 

@@ -1,16 +1,15 @@
-import { readFileSync } from "node:fs";
-import type { ServerOptions as TlsOptions } from "node:https";
-import { createDeadLetters, createRecordSource, type KafkaConnection } from "../../consumers/kafka/index.ts";
+import { createDeadLetters, createLetterReader, createRecordSource } from "../../consumers/kafka/index.ts";
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
 import { BarrierService } from "../barriers/barrier-service.ts";
 import { systemClock } from "../clock.ts";
-import type { BrokerConfig, SourceSeed, StreamsConfig } from "../config/index.ts";
+import type { SourceSeed, StreamsConfig } from "../config/index.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
 import { ExplainService } from "../explain/explain-service.ts";
+import { consumerLimits, kafkaConnection, readTls } from "./connections.ts";
 import { type DecodingParts, wireDecoding, wireDescriptors } from "./descriptors.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
 import { AuditLog } from "../audit/audit-log.ts";
@@ -30,6 +29,7 @@ import { CountingLedgers } from "../ledgers/counting-ledgers.ts";
 import { GapReader } from "../gaps/gap-reader.ts";
 import { IngestJudge } from "../lag/ingest-health.ts";
 import { readAnswersNeeded } from "../kv/quorum.ts";
+import { LetterService } from "../letters/letter-service.ts";
 import { LagService } from "../lag/lag-service.ts";
 import { DefinitionService } from "../operators/definition-service.ts";
 import { EpochService } from "../operators/epoch-service.ts";
@@ -38,6 +38,7 @@ import { RepairService } from "../operators/repair-service.ts";
 import { ResumeService } from "../operators/resume-service.ts";
 import type { ControlPlane } from "../ports/control-plane.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
+import type { LetterReader } from "../ports/letters.ts";
 import type { Logger } from "../ports/logger.ts";
 import { DocumentReader } from "../queries/document-queries.ts";
 import { SourceReader } from "../queries/source-queries.ts";
@@ -87,7 +88,8 @@ export async function wire(
   const decoding = wireDecoding(plane);
   const fleet = buildFleet(config, plane, decoding, logger);
   const file = new FileSources(fileSources);
-  const controlPlane = buildControlPlane({ config, plane, decoding, fleet, file, logger });
+  const letters = createLetterReader({ ...kafkaConnection(config.broker), clock: systemClock, logger });
+  const controlPlane = buildControlPlane({ letters, config, plane, decoding, fleet, file, logger });
   const app = await buildApp({
     controlPlane,
     access,
@@ -102,7 +104,7 @@ export async function wire(
     const uncommitted = await fleet.drain(drainMs);
     const cancel = systemClock.after(CONNECTIONS_MS, () => app.server.closeAllConnections());
     await app.close();
-    await decoding.judge.close();
+    await Promise.all([decoding.judge.close(), letters.close(CONNECTIONS_MS)]);
     cancel();
     await plane.close();
     const hanging = plane.owners().filter(({ reason }) => reason?.code === "OWNER_STALLED");
@@ -199,25 +201,8 @@ async function openSource(
   });
 }
 
-/** What a consumer fetches at most, and in which times it lives. */
-function consumerLimits(limits: StreamsConfig["limits"]) {
-  return {
-    limits: {
-      fetchBytes: limits.fetchBytes,
-      fetchBytesPerPartition: limits.fetchBytesPerPartition,
-      batchInflatedBytesMax: limits.batchDecompressedBytes,
-    },
-    timings: {
-      sessionTimeoutMs: limits.sessionTimeoutMs,
-      heartbeatMs: limits.heartbeatIntervalMs,
-      rebalanceTimeoutMs: limits.rebalanceTimeoutMs,
-      fetchWaitMs: limits.fetchWaitMs,
-      metadataMaxAgeMs: limits.metadataMaxAgeMs,
-    },
-  };
-}
-
 interface ControlPlaneParts {
+  readonly letters: LetterReader;
   readonly config: StreamsConfig;
   readonly plane: KvPlane;
   readonly decoding: DecodingParts;
@@ -226,7 +211,7 @@ interface ControlPlaneParts {
   readonly logger: Logger;
 }
 
-function buildControlPlane({ config, plane, decoding, fleet, file, logger }: ControlPlaneParts): ControlPlane {
+function buildControlPlane({ letters, config, plane, decoding, fleet, file, logger }: ControlPlaneParts): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
   const readOwners = readAnswersNeeded(owners().length, writeAcks);
@@ -258,6 +243,13 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
       readOwners,
       clock: systemClock,
     }),
+    letters: new LetterService({
+      fleet,
+      reader: letters,
+      plane,
+      kinds: decoding.verdicts.kinds,
+      clock: systemClock,
+    }),
     barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
     descriptors: wireDescriptors(decoding, plane, fleet, sources, audit),
     owners: {
@@ -267,25 +259,4 @@ function buildControlPlane({ config, plane, decoding, fleet, file, logger }: Con
       repair: (owner, order) => repairs.repair(owner, order),
     },
   };
-}
-
-function kafkaConnection({ brokers, clientId, ssl, sasl }: BrokerConfig): KafkaConnection {
-  return {
-    brokers,
-    clientId,
-    ...(ssl === undefined ? {} : { ssl: readBrokerTls(ssl) }),
-    ...(sasl === undefined ? {} : { sasl }),
-  };
-}
-
-function readBrokerTls({ caFile, certFile, keyFile }: NonNullable<BrokerConfig["ssl"]>) {
-  return {
-    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
-    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
-    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
-  };
-}
-
-function readTls({ certFile, keyFile }: NonNullable<StreamsConfig["http"]["tls"]>): TlsOptions {
-  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }

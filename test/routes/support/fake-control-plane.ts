@@ -15,6 +15,7 @@ import type { DescriptorCommands } from "../../../src/ports/descriptors.ts";
 import { FakeBarriers } from "./fake-barriers.ts";
 import { FakeDescriptors } from "./fake-descriptors.ts";
 import { FakeExplain } from "./fake-explain.ts";
+import { FakeLetters } from "./fake-letters.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
 
@@ -255,6 +256,7 @@ export class FakeControlPlane implements ControlPlane {
   readonly audit = this.operators.audit;
   readonly barriers = new FakeBarriers();
   readonly explain = new FakeExplain();
+  readonly letters = new FakeLetters();
 
   /** Forgets what a test set or did. */
   reset(): void {
