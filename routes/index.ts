@@ -2,6 +2,9 @@ import { randomUUID } from "node:crypto";
 import Fastify, { LogController } from "fastify";
 import type { App, AppOptions, RouteContext } from "./app.ts";
 import { registerAudit } from "./audit/index.ts";
+import { registerCampaigns } from "./campaigns/index.ts";
+import { registerDials } from "./dials/index.ts";
+import { registerTraffic } from "./traffic/index.ts";
 import { registerBarriers } from "./barriers/index.ts";
 import { registerDeadLetters } from "./dead-letters/index.ts";
 import { registerDescriptors } from "./descriptors/index.ts";
@@ -70,6 +73,9 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerBarriers(app, context);
   registerExplain(app, context);
   registerDocuments(app, context);
+  registerDials(app, context);
+  registerTraffic(app, context);
+  registerCampaigns(app, context);
   registerDescriptors(app, context);
   registerKv(app, context);
 }

@@ -334,6 +334,21 @@ export const ERRORS = {
     title: "The request did not arrive in time",
     remedy: "Send the whole request at once and try again.",
   },
+  NAMESPACE_NEEDED: {
+    kind: "impossible",
+    title: "Several namespaces could be meant",
+    remedy: "Name one of those in the detail as `namespace`.",
+  },
+  COUNTERS_CHANGING: {
+    kind: "unavailable",
+    title: "What is summed changed while it was read",
+    remedy: "Try again after Retry-After.",
+  },
+  ANSWER_TOO_LARGE: {
+    kind: "impossible",
+    title: "The answer would be larger than the limit",
+    remedy: "Ask for a part of it, as the detail says.",
+  },
   JOB_UNKNOWN: {
     kind: "not-found",
     title: "There is no such job",

@@ -26,6 +26,7 @@ const TAGS = [
   { name: "barriers", description: "Whether everything up to a moment is applied." },
   { name: "explain", description: "What became of a record." },
   { name: "documents", description: "What is stored, with the record it came from." },
+  { name: "counters", description: "What was counted: traffic of articles, ad actions of campaigns." },
   { name: "kv", description: "The owners of the KV plane." },
 ];
 

@@ -3,7 +3,9 @@ import type { Offset } from "../core/offset.ts";
 import type { SourceDefinition, SourceSeed } from "../core/source.ts";
 import type { PauseInForce } from "../core/pause/pause.ts";
 import type { BarrierCommands } from "./barriers.ts";
+import type { CounterQueries } from "./counters.ts";
 import type { DescriptorCommands } from "./descriptors.ts";
+import type { InstanceQueries } from "./instances.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
@@ -27,6 +29,8 @@ export interface ControlPlane {
   readonly definitions: DefinitionCommands;
   readonly lag: LagQueries;
   readonly documents: DocumentQueries;
+  readonly dials: DialQueries;
+  readonly counters: CounterQueries;
   readonly owners: OwnerQueries;
   readonly pauses: PauseCommands;
   readonly resumptions: ResumeCommands;
@@ -34,6 +38,7 @@ export interface ControlPlane {
   readonly gaps: GapQueries;
   readonly audit: AuditQueries;
   readonly barriers: BarrierCommands;
+  readonly instances: InstanceQueries;
   readonly explain: ExplainQueries;
   readonly letters: LetterQueries;
   readonly descriptors: DescriptorCommands;
@@ -276,6 +281,12 @@ export interface DocumentView {
 export interface DocumentQueries {
   /** @throws StreamsError NAMESPACE_UNKNOWN, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
   read(namespace: string, id: string): Promise<DocumentView>;
+}
+
+/** Reads of single dials. */
+export interface DialQueries {
+  /** @throws StreamsError NAMESPACE_UNKNOWN, NAMESPACE_NEEDED, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
+  readDial(namespace: string | undefined, id: string): Promise<DocumentView>;
 }
 
 /** The owners of the KV plane, and what its quorums are. */

@@ -1,4 +1,10 @@
-import { createDeadLetters, createLetterReader, createRecordSource } from "../../consumers/kafka/index.ts";
+import { randomUUID } from "node:crypto";
+import {
+  createDeadLetters,
+  createLetterReader,
+  createRecordSource,
+  type KafkaConnection,
+} from "../../consumers/kafka/index.ts";
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
@@ -30,6 +36,7 @@ import { GapReader } from "../gaps/gap-reader.ts";
 import { IngestJudge } from "../lag/ingest-health.ts";
 import { readAnswersNeeded } from "../kv/quorum.ts";
 import { LetterService } from "../letters/letter-service.ts";
+import { InstanceRegistry } from "../fleet/instance-registry.ts";
 import { LagService } from "../lag/lag-service.ts";
 import { DefinitionService } from "../operators/definition-service.ts";
 import { EpochService } from "../operators/epoch-service.ts";
@@ -40,6 +47,7 @@ import type { ControlPlane } from "../ports/control-plane.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 import type { LetterReader } from "../ports/letters.ts";
 import type { Logger } from "../ports/logger.ts";
+import { CounterReader } from "../queries/counter-queries.ts";
 import { DocumentReader } from "../queries/document-queries.ts";
 import { SourceReader } from "../queries/source-queries.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -89,7 +97,9 @@ export async function wire(
   const fleet = buildFleet(config, plane, decoding, logger);
   const file = new FileSources(fileSources);
   const letters = createLetterReader({ ...kafkaConnection(config.broker), clock: systemClock, logger });
-  const controlPlane = buildControlPlane({ letters, config, plane, decoding, fleet, file, logger });
+  const parts = { id: randomUUID(), release, fleet, control: plane.control, clock: systemClock, logger };
+  const instances = new InstanceRegistry(parts);
+  const controlPlane = buildControlPlane({ instances, config, plane, decoding, fleet, file, letters, logger });
   const app = await buildApp({
     controlPlane,
     access,
@@ -102,6 +112,7 @@ export async function wire(
   });
   const close = async (drainMs: number) => {
     const uncommitted = await fleet.drain(drainMs);
+    await instances.stop();
     const cancel = systemClock.after(CONNECTIONS_MS, () => app.server.closeAllConnections());
     await app.close();
     await Promise.all([decoding.judge.close(), letters.close(CONNECTIONS_MS)]);
@@ -110,6 +121,7 @@ export async function wire(
     const hanging = plane.owners().filter(({ reason }) => reason?.code === "OWNER_STALLED");
     return { uncommitted, hanging: hanging.map(({ owner }) => owner) };
   };
+  instances.start();
   return { app, fleet, close };
 }
 
@@ -202,16 +214,26 @@ async function openSource(
 }
 
 interface ControlPlaneParts {
-  readonly letters: LetterReader;
+  readonly instances: InstanceRegistry;
   readonly config: StreamsConfig;
   readonly plane: KvPlane;
   readonly decoding: DecodingParts;
   readonly fleet: Fleet;
   readonly file: FileSources;
+  readonly letters: LetterReader;
   readonly logger: Logger;
 }
 
-function buildControlPlane({ letters, config, plane, decoding, fleet, file, logger }: ControlPlaneParts): ControlPlane {
+function buildControlPlane({
+  instances,
+  config,
+  plane,
+  decoding,
+  fleet,
+  file,
+  letters,
+  logger,
+}: ControlPlaneParts): ControlPlane {
   const { writeAcks } = config.kv;
   const owners = () => plane.owners();
   const readOwners = readAnswersNeeded(owners().length, writeAcks);
@@ -220,6 +242,7 @@ function buildControlPlane({ letters, config, plane, decoding, fleet, file, logg
   const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
   const lag = new LagService(fleet, systemClock);
   const repairs = new RepairService({ plane, audit, clock: systemClock, logger });
+  const documents = new DocumentReader(plane, fleet, systemClock);
   const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
   const ingest = new IngestJudge(fleet, lag, kvUp);
   return {
@@ -230,7 +253,9 @@ function buildControlPlane({ letters, config, plane, decoding, fleet, file, logg
     sources,
     definitions: new DefinitionService(sources, audit),
     lag,
-    documents: new DocumentReader(plane, fleet, systemClock),
+    documents,
+    dials: documents,
+    counters: new CounterReader(fleet, plane, systemClock),
     pauses: new PauseService(operators),
     resumptions: new ResumeService(operators),
     epochs: new EpochService(operators),
@@ -250,6 +275,7 @@ function buildControlPlane({ letters, config, plane, decoding, fleet, file, logg
       kinds: decoding.verdicts.kinds,
       clock: systemClock,
     }),
+    instances,
     barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
     descriptors: wireDescriptors(decoding, plane, fleet, sources, audit),
     owners: {

@@ -61,6 +61,11 @@ export type TrafficBy = (typeof TRAFFIC_SPANS)[number];
 
 const SPAN_MS: Readonly<Record<TrafficBy, number>> = { slot: 1, hour: 3_600_000, day: 86_400_000 };
 
+/** Where the span begins that a slot belongs to, in UTC. */
+export function spanStart(by: TrafficBy, startMs: number): number {
+  return Math.floor(startMs / SPAN_MS[by]) * SPAN_MS[by];
+}
+
 /**
  * Sums the listed slots of one article and metric by span, in UTC, ascending. Slots wider than an hour are summed by hour
  * under the hour that they begin in. Visitors of a span are those of the union, not the sum.
@@ -69,8 +74,7 @@ export function trafficBy(
   by: TrafficBy,
   slots: readonly (SlotValues & { readonly startMs: number })[],
 ): readonly TrafficSpan[] {
-  const width = SPAN_MS[by];
-  return grouped(slots, ({ startMs }) => Math.floor(startMs / width) * width)
+  return grouped(slots, ({ startMs }) => spanStart(by, startMs))
     .map(([startMs, group]) => trafficOf(startMs, group))
     .toSorted((a, b) => a.startMs - b.startMs);
 }

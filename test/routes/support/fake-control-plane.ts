@@ -12,9 +12,11 @@ import type {
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
 import type { IngestHealth, IngestLimits } from "../../../src/ports/ingest.ts";
 import type { DescriptorCommands } from "../../../src/ports/descriptors.ts";
+import type { InstanceView } from "../../../src/ports/instances.ts";
 import { FakeBarriers } from "./fake-barriers.ts";
 import { FakeDescriptors } from "./fake-descriptors.ts";
 import { FakeExplain } from "./fake-explain.ts";
+import { FakeCounters } from "./fake-counters.ts";
 import { FakeLetters } from "./fake-letters.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
@@ -160,6 +162,18 @@ const OWNERS: readonly OwnerStatus[] = [
 export const DIGITS = '{"big":9007199254740993,"one":1.0,"tail":304250263527210.0}';
 
 /** A control plane of fixed answers, whose state and failures a test sets. Calls that would change something are kept. */
+const INSTANCES: readonly InstanceView[] = [
+  {
+    id: "one",
+    release: "1.2.3",
+    phase: "serving",
+    startedAt: NOW - 60_000,
+    seenAt: NOW,
+    expiresAt: NOW + 30_000,
+    sources: [{ source: "articles", partitions: [0, 3] }],
+  },
+];
+
 export class FakeControlPlane implements ControlPlane {
   phase: "starting" | "serving" | "draining" = "serving";
   kv: "up" | "away" = "up";
@@ -235,6 +249,15 @@ export class FakeControlPlane implements ControlPlane {
     },
   };
 
+  readonly dials = {
+    readDial: async (namespace: string | undefined, id: string): Promise<DocumentView> => {
+      const { body, provenance } = await this.documents.read(namespace ?? "dials", id);
+      return { namespace: namespace ?? "dials", id, body, provenance, asOf: NOW };
+    },
+  };
+
+  readonly counters = new FakeCounters();
+
   readonly owners = {
     owners: () => this.#answer(OWNERS),
     writeAcks: 2,
@@ -255,6 +278,7 @@ export class FakeControlPlane implements ControlPlane {
   readonly gaps = this.operators.gaps;
   readonly audit = this.operators.audit;
   readonly barriers = new FakeBarriers();
+  readonly instances = { list: async () => this.#answer({ asOf: NOW, instances: INSTANCES }) };
   readonly explain = new FakeExplain();
   readonly letters = new FakeLetters();
 

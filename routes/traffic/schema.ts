@@ -1,0 +1,95 @@
+import { Type } from "@sinclair/typebox";
+import { TRAFFIC_SPANS } from "../../src/core/counting/reading.ts";
+import { Closed, Words } from "../schema/closed.ts";
+import {
+  AsOf,
+  BreakdownQuery,
+  CounterCursor,
+  CountText,
+  EntityId,
+  EntityIds,
+  FromTime,
+  NamespaceQuery,
+  Slots,
+  ToTime,
+  VISITORS_ERROR_PERCENT,
+} from "../schema/counters.ts";
+import { BODY_ERRORS, json, NO_PARAMS, NO_QUERY, operation } from "../schema/operation.ts";
+import { Next } from "../schema/operator-values.ts";
+import { Count, KnownTime, Text, Time } from "../schema/values.ts";
+
+const Metric = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 512, description: "One metric; all of them without it." }),
+);
+const By = Type.Optional(Words(TRAFFIC_SPANS, "Spans to sum by, in UTC; `slot`, as it was counted, without it."));
+
+const Traffic = Type.Array(
+  Closed({
+    metric: Text("Metric of the beacons."),
+    start: KnownTime,
+    count: CountText,
+    visitors: Type.Optional(
+      Count(
+        `Distinct visitors, estimated: the standard error is ${VISITORS_ERROR_PERCENT} %. Absent where none of it was counted with visitors.`,
+      ),
+    ),
+    visitorsPartial: Type.Boolean({ description: "Some of it was counted without visitors: the estimate is too low." }),
+    slots: Slots,
+  }),
+  { description: "Metric by metric, each by time." },
+);
+
+const about = { namespace: Text("Namespace."), source: Text("Source that counts in it."), asOf: AsOf, readAt: Time };
+
+export const TrafficPage = Closed({ ...about, article: Text("The article."), traffic: Traffic, next: Next });
+
+export const TrafficBulk = Closed({
+  ...about,
+  items: Type.Array(Closed({ article: Text("The article."), traffic: Traffic, next: Next })),
+});
+
+export const TrafficBody = Closed({
+  articles: EntityIds("article"),
+  namespace: NamespaceQuery,
+  metric: Metric,
+  from: FromTime,
+  to: ToTime,
+  by: By,
+});
+
+const ERRORS = ["NAMESPACE_UNKNOWN", "NAMESPACE_NEEDED", "COUNTERS_CHANGING", "KV_UNAVAILABLE", "NOT_READY"] as const;
+
+export const getTrafficSchema = operation({
+  operationId: "getTraffic",
+  summary: "Traffic of an article",
+  description:
+    "Sums over the ledger rows that count, exact, whatever was replayed or recounted. An article that nothing was counted for has no spans. At most 1,000 in one answer.",
+  tag: "counters",
+  params: Closed({ article: EntityId("article") }),
+  querystring: Closed({
+    namespace: NamespaceQuery,
+    metric: Metric,
+    from: FromTime,
+    to: ToTime,
+    by: By,
+    breakdown: BreakdownQuery,
+    cursor: CounterCursor,
+  }),
+  response: { 200: json("The traffic.", TrafficPage) },
+  errors: [...ERRORS, "CURSOR_UNKNOWN"],
+});
+
+export const readTrafficSchema = {
+  body: TrafficBody,
+  ...operation({
+    operationId: "readTraffic",
+    summary: "Traffic of many articles",
+    description:
+      "As getTraffic, for up to 1,000 articles, each with at most 100 spans; `next` of an item is the cursor for getTraffic with the same question. Changes nothing.",
+    tag: "counters",
+    params: NO_PARAMS,
+    querystring: NO_QUERY,
+    response: { 200: json("The traffic, in the order of the articles.", TrafficBulk) },
+    errors: [...ERRORS, ...BODY_ERRORS],
+  }),
+};
