@@ -25,6 +25,8 @@ class OwnerMain {
   readonly #environment: Environment;
   readonly #file: StoreFile;
   readonly #size = new TransactionSize();
+  /** Number of the last write that is flushed. */
+  #through = 0;
   #waiting: { readonly message: ToOwner; readonly body: Buffer }[] = [];
   #waitingBytes = 0;
   #arrived = false;
@@ -103,9 +105,10 @@ class OwnerMain {
     }
     let reported = 0;
     this.#merge(parts, (passed) => {
-      const through = writes.slice(reported, passed).findLast(({ more }) => !more);
+      this.#through = writes.slice(reported, passed).findLast(({ more }) => !more)?.seq ?? this.#through;
       reported = passed;
-      if (through !== undefined) this.#send({ kind: "committed", through: through.seq, ...this.#environment.mark() });
+      // Also where no write is whole yet: an owner on a slow disk is not one that stalls.
+      this.#send({ kind: "committed", through: this.#through, ...this.#environment.mark() });
     });
     return at;
   }

@@ -86,7 +86,7 @@ export interface StoreMark {
 
 export type FromOwner =
   | ({ readonly kind: "opened"; readonly identity: Identity | undefined } & StoreMark)
-  /** Every write up to `through` is flushed. */
+  /** After each transaction: every write up to `through` is flushed. */
   | ({ readonly kind: "committed"; readonly through: number } & StoreMark)
   | ({ readonly kind: "absorbed"; readonly id: number; readonly changed: number } & StoreMark)
   /** Answers to the first `count` addresses, in the body. */

@@ -14,9 +14,9 @@ async function openCounted() {
   const site = makeSite();
   sites.push(site);
   const tamper = new Tamper(await spawnBundled());
-  const flushed: number[] = [];
+  const flushed: { readonly through: number; readonly transaction: number }[] = [];
   tamper.onAnswer = (owner, message) => {
-    if (owner === "a" && message.kind === "committed") flushed.push(message.transaction);
+    if (owner === "a" && message.kind === "committed") flushed.push(message);
   };
   const plane = await site.open({ spawn: tamper.spawn, limits: { mapSizeBytes: 1024 * MIB } });
   await vi.waitFor(() => expect(plane.owners()[0]?.state).toBe("up"), WAIT);
@@ -28,9 +28,9 @@ async function openCounted() {
       expect(plane.owners()[0]).toMatchObject({ state: "up", pendingBytes: 0 });
       expect(flushed.length).toBeGreaterThan(told);
     }, WAIT);
-    return flushed.at(-1) ?? 0;
+    return flushed.at(-1)?.transaction ?? 0;
   };
-  return { plane, standing };
+  return { plane, standing, flushed };
 }
 
 it("makes one transaction of a batch that travels in several messages", async () => {
@@ -48,9 +48,10 @@ it("makes one transaction of a batch that travels in several messages", async ()
   expect((await standing()) - before).toBe(1);
 });
 
-it("makes several of a batch that would need too much memory for one", async () => {
-  const { plane, standing } = await openCounted();
+it("makes several of a batch that would need too much memory for one, and acknowledges it after the last", async () => {
+  const { plane, standing, flushed } = await openCounted();
   const before = await standing();
+  const earlier = flushed.at(-1)?.through ?? 0;
   const batch = Array.from({ length: 70_000 }, (_, index) => ({
     space: "slot" as const,
     key: text(`key-${(index * 7_919) % 70_000}`),
@@ -61,6 +62,9 @@ it("makes several of a batch that would need too much memory for one", async () 
   const after = await standing();
   expect(after - before).toBeGreaterThanOrEqual(3);
   expect(after - before).toBeLessThan(35);
+  const parts = flushed.filter(({ transaction }) => transaction > before);
+  expect(parts.filter(({ through }) => through === earlier).length).toBeGreaterThanOrEqual(2);
+  expect(parts.find(({ through }) => through > earlier)?.transaction).toBe(after);
   // What changes nothing needs no memory, and no transaction.
   await plane.write(batch);
   expect(await standing()).toBe(after);
