@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { FORMATS, FRAMINGS, KINDS } from "../../src/core/source.ts";
+import { SCORE_EDGES_MAX, SLOT_WIDTH_MAX_MS, SLOT_WIDTH_MIN_MS } from "../../src/core/counting/settings.ts";
+import { FORMATS, FRAMINGS, KINDS, SEGMENT_MAX_MS, SEGMENT_MIN_MS } from "../../src/core/source.ts";
 import { Closed, KeyedBy, Words } from "../schema/closed.ts";
 import { NAME_PATTERN, TIME_INPUT_PATTERN, TOPIC_PATTERN } from "../schema/values.ts";
 
@@ -34,6 +35,30 @@ const Moment = Type.String({
   examples: ["2026-11-30T08:15:00Z"],
 });
 
+const Counting = Closed(
+  {
+    slotWidthMs: Type.Integer({
+      minimum: SLOT_WIDTH_MIN_MS,
+      maximum: SLOT_WIDTH_MAX_MS,
+      description: "Width of a slot of traffic, milliseconds: a whole part of a day.",
+    }),
+    visitors: Type.Boolean({ description: "Whether traffic counts distinct visitors." }),
+    scoreEdges: Type.Array(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 }), {
+      maxItems: SCORE_EDGES_MAX,
+      description: "Inner edges of the buckets of served scores, ascending.",
+    }),
+    segmentEveryMs: Type.Integer({
+      minimum: SEGMENT_MIN_MS,
+      maximum: SEGMENT_MAX_MS,
+      description: "How long a ledger row lasts, milliseconds. Decides no count.",
+    }),
+  },
+  {
+    description:
+      "How a source of a counting kind counts; left out: an hour, visitors, ten buckets, a day. A change of the first three is a new revision, from the next reservation on; what was counted stays as it is until it is recounted.",
+  },
+);
+
 /** A definition as it is read and written: a GET's `definition` can be sent back in a PUT. */
 export const Definition = Closed(
   {
@@ -58,6 +83,7 @@ export const Definition = Closed(
     allowShortRetention: Type.Optional(
       Type.Boolean({ description: "Start although the topic keeps records no longer than that: they may be lost." }),
     ),
+    counting: Type.Optional(Counting),
     onPoison: Words(["dead-letter", "stop"]),
     deadLetterTopic: Type.String({ pattern: TOPIC_PATTERN }),
     createDeadLetterTopic: Type.Boolean({

@@ -35,6 +35,7 @@ function definitionBody(definition: SourceDefinition): DefinitionBody {
     startFrom: typeof startFrom === "string" ? startFrom : { timestamp: timeText(startFrom.timestampMs) },
     worstLagMs: definition.worstLagMs,
     allowShortRetention: definition.allowShortRetention,
+    counting: definition.counting && { ...definition.counting, scoreEdges: [...definition.counting.scoreEdges] },
     onPoison: definition.onPoison,
     deadLetterTopic: definition.deadLetterTopic,
     createDeadLetterTopic: definition.createDeadLetterTopic,

@@ -1,4 +1,5 @@
 import { Document, isScalar, isSeq } from "yaml";
+import type { CountingOfSource } from "../core/source.ts";
 import type { LoadedConfig, Origin, SourceSeed, StreamsConfig } from "../config/index.ts";
 import { forEachLimit } from "../config/limits.ts";
 import { spell } from "../config/relations.ts";
@@ -28,13 +29,19 @@ function spelled(config: StreamsConfig): Record<string, unknown> {
   };
 }
 
-function spelledSource({ worstLagMs, allowShortRetention, startFrom, ...rest }: SourceSeed): Record<string, unknown> {
+function spelledSource(source: SourceSeed): Record<string, unknown> {
+  const { worstLagMs, allowShortRetention, startFrom, counting, ...rest } = source;
   return {
     ...rest,
+    ...(counting === undefined ? {} : { counting: spelledCounting(counting) }),
     startFrom: typeof startFrom === "string" ? startFrom : new Date(startFrom.timestampMs).toISOString(),
     worstLag: formatDuration(worstLagMs),
     allowShortRetention: allowShortRetention ?? false,
   };
+}
+
+function spelledCounting({ slotWidthMs, segmentEveryMs, ...rest }: CountingOfSource): Record<string, unknown> {
+  return { ...rest, slotWidth: formatDuration(slotWidthMs), segmentEvery: formatDuration(segmentEveryMs) };
 }
 
 type Path = readonly (string | number)[];

@@ -56,6 +56,8 @@ function parsePlain(schema: SchemaNode, leaf: Leaf): unknown {
   switch (schema.type) {
     case "integer":
       return within(schema, integer(leaf));
+    case "number":
+      return within(schema, number(leaf));
     case "boolean":
       return boolean(leaf);
     case "string":
@@ -69,6 +71,13 @@ function parsePlain(schema: SchemaNode, leaf: Leaf): unknown {
 function integer({ value, variables }: Leaf): number | undefined {
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
   return variables.length > 0 && typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+function number({ value, variables }: Leaf): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  return variables.length > 0 && typeof value === "string" && /^\d{1,15}(\.\d{1,15})?$/.test(value)
+    ? Number(value)
+    : undefined;
 }
 
 function boolean({ value, variables }: Leaf): boolean | undefined {
@@ -130,6 +139,7 @@ export function wantedText(schema: SchemaNode): string {
   if (schema.unit === "ms") return `a duration such as 500ms, 30s, 48h or 7d, ${range(schema, formatDuration)}`;
   if (schema.anyOf !== undefined) return `one of ${words(schema).join(", ")}`;
   if (schema.type === "integer") return `a whole number, ${range(schema, String)}`;
+  if (schema.type === "number") return `a number, ${range(schema, String)}`;
   if (schema.type === "boolean") return "true or false";
   if (schema.type === "array") return "a list";
   if (schema.type === "string") return `text of at most ${schema.maxLength ?? 4096} characters`;

@@ -1,5 +1,13 @@
 import { Type, type Static } from "@sinclair/typebox";
-import { FORMATS, FRAMINGS, KINDS } from "../core/source.ts";
+import { SCORE_EDGES_MAX, SLOT_WIDTH_MAX_MS, SLOT_WIDTH_MIN_MS } from "../core/counting/settings.ts";
+import {
+  DEFAULT_COUNTING_OF_SOURCE,
+  FORMATS,
+  FRAMINGS,
+  KINDS,
+  SEGMENT_MAX_MS,
+  SEGMENT_MIN_MS,
+} from "../core/source.ts";
 import { closed, duration, oneOf } from "./schema-parts.ts";
 
 const NAME = {
@@ -35,6 +43,38 @@ const DescriptorSeed = closed(
     ),
   },
   "Which descriptor decodes the records; only with format protobuf. Without it: the one that is built in for the kind.",
+);
+
+const CountingValues = closed(
+  {
+    slotWidth: duration({
+      default: DEFAULT_COUNTING_OF_SOURCE.slotWidthMs,
+      minimum: SLOT_WIDTH_MIN_MS,
+      maximum: SLOT_WIDTH_MAX_MS,
+      description: "Width of a slot of traffic; a whole part of a day. A change is a new revision.",
+    }),
+    visitors: Type.Boolean({
+      default: DEFAULT_COUNTING_OF_SOURCE.visitors,
+      description: "Whether traffic counts distinct visitors. A change is a new revision.",
+    }),
+    scoreEdges: Type.Array(
+      Type.Number({ minimum: 0, maximum: 1, description: "Where one bucket of scores ends and the next begins." }),
+      {
+        default: [...DEFAULT_COUNTING_OF_SOURCE.scoreEdges],
+        maxItems: SCORE_EDGES_MAX,
+        description:
+          "Inner edges of the buckets of served scores, ascending between 0 and 1. A change is a new revision.",
+      },
+    ),
+    segmentEvery: duration({
+      default: DEFAULT_COUNTING_OF_SOURCE.segmentEveryMs,
+      minimum: SEGMENT_MIN_MS,
+      maximum: SEGMENT_MAX_MS,
+      description:
+        "How long a row of the ledger lasts: a recount takes whole rows, and only those that the topic still holds.",
+    }),
+  },
+  "How a source counts; only of the kinds `traffic` and `ad_actions`. What was counted before a change stays as it was.",
 );
 
 /** One entry of `sources`. */
@@ -98,6 +138,7 @@ export const SourceSchema = closed(
       default: false,
       description: "Start the source although its topic keeps records no longer than worstLag: they may be lost.",
     }),
+    counting: Type.Optional(CountingValues),
     onPoison: oneOf(["dead-letter", "stop"], {
       default: "dead-letter",
       description: "What a record does that can never be applied.",

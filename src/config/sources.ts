@@ -1,4 +1,4 @@
-import type { KindName } from "../core/source.ts";
+import type { CountingOfSource, KindName } from "../core/source.ts";
 import { type RelatedSource, sourceFaults } from "../core/source-relations.ts";
 import type { ConfigReader } from "./reader.ts";
 import type { SourceValues } from "./schema-source.ts";
@@ -48,10 +48,20 @@ function readSource(reader: ConfigReader, entry: SourceValues, path: string): So
     startFrom,
     worstLagMs: entry.worstLag,
     ...(entry.allowShortRetention ? { allowShortRetention: true } : {}),
+    ...(entry.counting === undefined ? {} : { counting: countingOf(entry.counting) }),
     onPoison,
     deadLetterTopic,
     createDeadLetterTopic,
   };
+}
+
+function countingOf({
+  slotWidth,
+  visitors,
+  scoreEdges,
+  segmentEvery,
+}: NonNullable<SourceValues["counting"]>): CountingOfSource {
+  return { slotWidthMs: slotWidth, visitors, scoreEdges, segmentEveryMs: segmentEvery };
 }
 
 function readDescriptor(reader: ConfigReader, entry: SourceValues, path: string): DescriptorSeed | undefined {

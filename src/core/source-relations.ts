@@ -1,16 +1,17 @@
-import type { SourceDefinition } from "./source.ts";
+import { settingsFault } from "./counting/settings.ts";
+import { COUNTING_KINDS, SEGMENT_MAX_MS, SEGMENT_MIN_MS, type SourceDefinition } from "./source.ts";
 
 /** What relations between sources look at. A seed of the file and a stored definition both have it. */
 export interface RelatedSource extends Pick<
   SourceDefinition,
-  "name" | "topic" | "group" | "namespace" | "format" | "deadLetterTopic"
+  "name" | "kind" | "topic" | "group" | "namespace" | "format" | "counting" | "deadLetterTopic"
 > {
   readonly descriptor?: object;
 }
 
 /** A member of a source that does not go together with the rest of it, or with another source. */
 export interface SourceFaultText {
-  readonly member: "name" | "topic" | "group" | "namespace" | "descriptor" | "deadLetterTopic";
+  readonly member: "name" | "topic" | "group" | "namespace" | "descriptor" | "counting" | "deadLetterTopic";
   /** What is there, for people. */
   readonly found: string;
   /** What would be right, or why this is not. */
@@ -32,7 +33,12 @@ const UNIQUE = {
  * itself. The one rule for the file (each entry against those before it), for seeding and for a change. Pure.
  */
 export function sourceFaults(source: RelatedSource, others: readonly RelatedSource[]): readonly SourceFaultText[] {
-  return [...ownFaults(source), ...sharedFaults(source, others), ...letterFaults(source, others)];
+  return [
+    ...ownFaults(source),
+    ...countingFaults(source),
+    ...sharedFaults(source, others),
+    ...letterFaults(source, others),
+  ];
 }
 
 function ownFaults({ format, descriptor, topic, deadLetterTopic }: RelatedSource): readonly SourceFaultText[] {
@@ -53,6 +59,23 @@ function ownFaults({ format, descriptor, topic, deadLetterTopic }: RelatedSource
     faults.push({ member: "deadLetterTopic", found, right: `name one of at most ${TOPIC_LENGTH_MAX}` });
   }
   return faults;
+}
+
+function countingFaults({ kind, counting }: RelatedSource): readonly SourceFaultText[] {
+  if (counting === undefined) return [];
+  const member = "counting";
+  if (!COUNTING_KINDS.has(kind)) return [{ member, found: `kind ${kind} counts nothing`, right: "remove it" }];
+  const { segmentEveryMs } = counting;
+  const fault = settingsFault(counting);
+  const lasts = segmentEveryMs >= SEGMENT_MIN_MS && segmentEveryMs <= SEGMENT_MAX_MS;
+  return [
+    ...(fault === undefined
+      ? []
+      : [{ member, found: fault, right: "see the values in the configuration's reference" } as const]),
+    ...(lasts
+      ? []
+      : [{ member, found: `a row of ${segmentEveryMs} ms`, right: "let it last a minute to 30 days" } as const]),
+  ];
 }
 
 function sharedFaults(source: RelatedSource, others: readonly RelatedSource[]): readonly SourceFaultText[] {

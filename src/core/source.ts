@@ -68,6 +68,11 @@ export interface CountingOfSource extends CountingSettings {
   readonly segmentEveryMs: number;
 }
 
+/** Shortest life of a row: a minute; each of its counters is written anew in the next one. */
+export const SEGMENT_MIN_MS = 60_000;
+/** Longest: thirty days. */
+export const SEGMENT_MAX_MS = 30 * 86_400_000;
+
 /** What is in force where a counting source says nothing. */
 export const DEFAULT_COUNTING_OF_SOURCE: CountingOfSource = { ...DEFAULT_COUNTING, segmentEveryMs: 86_400_000 };
 
