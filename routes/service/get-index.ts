@@ -16,6 +16,7 @@ const LINKS = [
   { href: "/v1/documents/{namespace}/{id}", title: "A stored document" },
   { href: "/v1/documents/{namespace}?keyBase64={key}", title: "A stored document by the bytes of its key" },
   { href: "/v1/kv/owners", title: "The owners of the KV plane" },
+  { href: "/v1/instances", title: "Who runs" },
 ] as const;
 
 /** `GET /` */

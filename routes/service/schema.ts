@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { AnyJson, Closed } from "../schema/closed.ts";
+import { AnyJson, Closed, Words } from "../schema/closed.ts";
 import { NO_PARAMS, NO_QUERY, json, operation } from "../schema/operation.ts";
-import { Text } from "../schema/values.ts";
+import { PartitionNumber, Text, Time } from "../schema/values.ts";
 
 export const Index = Closed({
   service: Type.Literal("ysearch-streams"),
@@ -18,6 +18,40 @@ export const indexSchema = operation({
   querystring: NO_QUERY,
   response: { 200: json("The index.", Index) },
   errors: [],
+});
+
+export const Instances = Closed({
+  asOf: Time,
+  instances: Type.Array(
+    Closed({
+      id: Text("Made anew by each process."),
+      release: Text("Version of its build."),
+      phase: Words(["starting", "serving", "draining"]),
+      startedAt: Time,
+      seenAt: Time,
+      expiresAt: Time,
+      sources: Type.Array(
+        Closed({
+          source: Text("Name of the source."),
+          partitions: Type.Array(PartitionNumber, {
+            description: "Partitions that it runs, stopped and paused ones included.",
+          }),
+        }),
+      ),
+    }),
+  ),
+});
+
+export const instancesSchema = operation({
+  operationId: "listInstances",
+  summary: "Who runs",
+  description:
+    "Processes of this deployment, their versions and their partitions, as each said last (`seenAt`), every 10 seconds. One that was killed is listed until `expiresAt`.",
+  tag: "service",
+  params: NO_PARAMS,
+  querystring: NO_QUERY,
+  response: { 200: json("The processes, by the time of their start.", Instances) },
+  errors: ["KV_UNAVAILABLE"],
 });
 
 export const openApiSchema = operation({

@@ -287,9 +287,8 @@ export class PartitionEffects {
   }
 
   #report(error: unknown): void {
-    const cause = causeOf(error);
     const { epoch, errors } = this.#context;
-    errors.note({ ...cause, partition: this.#host.partition, fields: { epoch }, error });
+    errors.note({ ...causeOf(error), partition: this.#host.partition, fields: { epoch }, error });
   }
 
   #later(attempt: number, task: () => unknown): void {

@@ -19,10 +19,7 @@ import type {
   ResumeCommands,
 } from "./operators.ts";
 
-/**
- * What the HTTP edge may ask of the services. Offsets are Numbers here; the routes write them as decimal strings.
- * Times are milliseconds since 1970; the routes write them as RFC 3339.
- */
+/** What the HTTP edge may ask of the services. Offsets are Numbers, times milliseconds since 1970; the routes write decimal strings and RFC 3339. */
 export interface ControlPlane {
   readonly health: HealthQueries;
   readonly sources: SourceQueries;

@@ -1,10 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  createDeadLetters,
-  createLetterReader,
-  createRecordSource,
-  type KafkaConnection,
-} from "../../consumers/kafka/index.ts";
+import { createDeadLetters, createLetterReader, createRecordSource } from "../../consumers/kafka/index.ts";
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
