@@ -9,6 +9,7 @@ import type { LetterPage, LetterQueries, LetterQuery, LetterReader, StoredLetter
 import type { LogBounds } from "../ports/record-source.ts";
 import { isOf, LetterScan, LookBudget, readLetters, type ScanOf } from "./letter-scan.ts";
 import { LetterStates } from "./letter-states.ts";
+import { matches, originsOf } from "./redrive-request.ts";
 
 /** Letters of one answer without `limit`, and at most. */
 export const LETTERS_SHOWN = 50;
@@ -174,20 +175,6 @@ function copied(letter: StoredLetter): StoredLetter {
 /** Of its own: a slice would keep all that it was fetched with. */
 function copyOf(bytes: Uint8Array | null): Uint8Array | null {
   return bytes === null ? null : new Uint8Array(bytes);
-}
-
-function originsOf({ partition, from, to }: LetterQuery) {
-  return {
-    ...(partition === undefined ? {} : { partition }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  };
-}
-
-function matches({ fault, revision, descriptorVersion }: StoredLetter, query: LetterQuery): boolean {
-  if (query.code !== undefined && fault.code !== query.code) return false;
-  if (query.revision !== undefined && revision !== query.revision) return false;
-  return query.descriptorVersion === undefined || descriptorVersion === query.descriptorVersion;
 }
 
 /** `0/4711`: partition and offset of the dead-letter topic. */
