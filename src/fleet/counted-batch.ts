@@ -5,6 +5,7 @@ import { type CountingLedger, countingRowAt } from "../core/ledger/counting-ledg
 import type { Offset } from "../core/offset.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
 import type { CellWrite } from "../ports/kv-plane.ts";
+import type { RecordBatch } from "../ports/record-batch.ts";
 import type { Applied, ApplyTask } from "./applier.ts";
 import { fingerprintOf, letterOf, type Poison, stopAt } from "./fold.ts";
 import type { CountingVerdict } from "./verdicts.ts";
@@ -18,6 +19,11 @@ export interface CountedContext {
   readonly suffixOf: (row: number) => Uint8Array;
   /** Wall clock, only for a letter's "first seen". */
   readonly nowMs: number;
+}
+
+/** Records that are to be counted, from `from` on. */
+export interface CountTask extends Pick<ApplyTask, "from" | "allowPoisonTo" | "breaker"> {
+  readonly batch: RecordBatch;
 }
 
 /** A batch that was decoded and added up; what the slots hold is not known yet. */
@@ -40,9 +46,8 @@ export interface FoldedBatch extends Omit<CountedBatch, "count"> {
 }
 
 /** Judges and adds up the records of a batch, each under the row that covers its offset (I17). @throws InvariantViolation */
-export function countBatch(task: ApplyTask, context: CountedContext): CountedBatch {
-  const { batch } = task.work;
-  const { breaker } = task;
+export function countBatch(task: CountTask, context: CountedContext): CountedBatch {
+  const { batch, breaker } = task;
   const first = indexAtOrAbove(batch, task.from);
   const letters: DeadLetter[] = [];
   let poison: Poison | undefined;

@@ -178,7 +178,7 @@ export class CountingApplier implements Applier {
 
   #count(task: ApplyTask): CountedBatch {
     const { context, topicEpoch } = this.#parts;
-    const counted = countBatch(task, {
+    const counted = countBatch({ ...task, batch: task.work.batch }, {
       ledger: this.#known,
       topicEpoch,
       verdictOf: (revision) => context.verdicts.counting(revision),

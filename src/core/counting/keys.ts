@@ -50,6 +50,11 @@ export function putMoment(target: Uint8Array, at: number, ms: number): void {
   putUint32(target, at + 4, (ms + MOMENT_ZERO) % 2 ** 32);
 }
 
+/** Keys of all counters of a kind in a namespace. */
+export function kindRange(namespace: string, kind: number): KeyRange {
+  return rangeOf(keyPrefix(namespace, kind).bytes);
+}
+
 /** Key of a traffic counter. `slotStartMs` is a multiple of the slot width. */
 export function trafficKey(namespace: string, article: string, metric: string, slotStartMs: number): Uint8Array {
   return concat([trafficPrefix(namespace, article, metric), moment(slotStartMs)]);
