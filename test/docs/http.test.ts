@@ -9,6 +9,7 @@ import { RATE_WINDOW_MS } from "../../src/core/time-to-loss.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { EXPLAIN_AT_ONCE_MAX } from "../../src/explain/explain-service.ts";
 import { KEY_SEARCH_BYTES_MAX, KEY_SEARCH_MS_MAX } from "../../src/explain/key-search.ts";
+import { INSTANCE_BEAT_MS, INSTANCE_LIFE_MS } from "../../src/fleet/instance-registry.ts";
 import { GAP_PAGES_MAX } from "../../src/gaps/gaps-within.ts";
 import { INGEST_REASONS } from "../../src/ports/ingest.ts";
 import { ROOT } from "../tidy/files.ts";
@@ -27,6 +28,8 @@ const SAID: readonly (readonly [said: string, decidedBy: unknown, value: unknown
   [`explanations run at once, the next is 429`, true, true],
   [`${capital(WORDS[EXPLAIN_AT_ONCE_MAX])} explanations run`, true, true],
   [`${DEFAULT_HTTP_LIMITS.waitsMax} wait at once on one instance, the next is 429 \`WAITS_TOO_MANY\``, true, true],
+  [`\`seenAt\`), every ${INSTANCE_BEAT_MS / 1_000} seconds`, true, true],
+  [`until \`expiresAt\`, ${INSTANCE_LIFE_MS / 1_000} seconds after its last word`, true, true],
   ["waits up to 20 seconds", new RegExp(WAIT_PATTERN).test("20"), !new RegExp(WAIT_PATTERN).test("21")],
   ["has moved in the last hour", RATE_WINDOW_MS, 3_600_000],
   ["measured once each `limits.boundsEvery`", "boundsEvery" in LIMITS, true],
