@@ -41,7 +41,8 @@ export class QuorumPlane extends MemoryPlane {
           if (answered.length === QUORUM && !fails) resolve();
         });
       }
-      this.#clock.after(this.delayMs, () => reject(new KvFault("KV_NO_QUORUM", "fewer than 2 owners have answered")));
+      const fault = new KvFault("KV_NO_QUORUM", "fewer than 2 owners have answered");
+      if (fails) this.#clock.after(this.#random(this.delayMs), () => reject(fault));
     });
     return { count: QUORUM, owners: answered.slice(0, QUORUM) };
   }
