@@ -81,6 +81,13 @@ export interface BodyPlan {
   readonly required: readonly number[];
 }
 
+/** A plan while its fields are collected. */
+interface Draft extends BodyPlan {
+  readonly fields: BodyField[];
+  readonly low: (BodyField | undefined)[];
+  readonly high: Map<number, BodyField>;
+}
+
 /** From this many fields on a message is wide. */
 const WIDE_FIELDS = 64;
 
@@ -89,6 +96,8 @@ const LOW_NUMBERS = 64;
 /** Makes body plans, one per message; recursive types refer to the same plan. */
 export class BodyPlans {
   readonly #plans = new Map<MessageSchema, BodyPlan>();
+  /** Plans that have no fields yet: types may hold one another over any number of steps. */
+  readonly #open: (readonly [MessageSchema, Draft])[] = [];
   readonly #find: (fullName: string) => MessageSchema | undefined;
 
   /** `find` looks up the messages that an Any may hold. */
@@ -102,23 +111,35 @@ export class BodyPlans {
   }
 
   of(message: MessageSchema): BodyPlan {
+    const plan = this.#begun(message);
+    for (let open = this.#open.pop(); open !== undefined; open = this.#open.pop()) this.#complete(...open);
+    return plan;
+  }
+
+  #begun(message: MessageSchema): BodyPlan {
     const found = this.#plans.get(message);
     if (found !== undefined) return found;
-    const fields: BodyField[] = [];
-    const low: (BodyField | undefined)[] = Array.from({ length: LOW_NUMBERS }, () => undefined);
-    const high = new Map<number, BodyField>();
-    const special = specialForm(message.fullName);
-    const required = message.fields.flatMap((field, index) => (field.required ? [index] : []));
-    const wide = message.fields.length >= WIDE_FIELDS;
-    const plan: BodyPlan = { fullName: message.fullName, special, fields, low, high, wide, required };
+    const plan: Draft = {
+      fullName: message.fullName,
+      special: specialForm(message.fullName),
+      fields: [],
+      low: Array.from({ length: LOW_NUMBERS }, () => undefined),
+      high: new Map(),
+      wide: message.fields.length >= WIDE_FIELDS,
+      required: message.fields.flatMap((field, index) => (field.required ? [index] : [])),
+    };
     this.#plans.set(message, plan);
+    this.#open.push([message, plan]);
+    return plan;
+  }
+
+  #complete(message: MessageSchema, { fields, low, high }: Draft): void {
     for (const [index, field] of message.fields.entries()) {
       const planned = this.#field(field, index);
       fields.push(planned);
       if (field.number < LOW_NUMBERS) low[field.number] = planned;
       else high.set(field.number, planned);
     }
-    return plan;
   }
 
   #field(field: FieldSchema, index: number): BodyField {
@@ -140,7 +161,7 @@ export class BodyPlans {
   #value({ value }: FieldSchema): BodyValue {
     if (value.is === "message") {
       const wireType = value.delimited ? WIRE_GROUP : WIRE_BYTES;
-      const message = this.of(value.message);
+      const message = this.#begun(value.message);
       return { type: "message", wireType, enumTexts: undefined, known: undefined, zero: "{}", message };
     }
     const wireType = WIRE_TYPE_OF[value.type];

@@ -6,6 +6,7 @@ import { SCHEMA_LIMITS } from "./limits.ts";
 import { descriptorInvalid } from "./proto/invalid.ts";
 import { fileOf } from "./proto/set-file.ts";
 import { isNode, refuseUnknown } from "./proto/set-options.ts";
+import { textOf } from "./proto/set-node.ts";
 import type { SetNode } from "./proto/set-options.ts";
 import { parseProtoFile } from "./proto/parse-file.ts";
 import { printFile } from "./proto/print.ts";
@@ -18,8 +19,8 @@ const SAID = ["level", "package", "imports", "options", "messages", "enums", "ex
 
 /**
  * Reads a FileDescriptorSet (google/protobuf/descriptor.proto) as .proto files, so that it is stored, shown and checked as
- * text is. What is written is parsed again and must say the same as the set. Well-known files of a set are left out: they
- * are known anyway.
+ * text is. What is written is parsed again and must say the same as the set. Well-known files of a set are passed over,
+ * unread: they are known anyway, and descriptor.proto says what no other file may.
  * @throws StreamsError `DESCRIPTOR_INVALID`: no such set, a file twice, what text cannot say, what this build does not know
  */
 export function readDescriptorSet(bytes: Uint8Array): ProtoFiles {
@@ -39,7 +40,7 @@ export function readDescriptorSet(bytes: Uint8Array): ProtoFiles {
     }
     files.set(file.path, text);
   }
-  return Object.fromEntries([...files].filter(([path]) => !WELL_KNOWN_FILES.has(path)));
+  return Object.fromEntries(files);
 }
 
 function decodeFiles(bytes: Uint8Array): readonly SetNode[] {
@@ -55,8 +56,11 @@ function decodeFiles(bytes: Uint8Array): readonly SetNode[] {
       `the bytes are no FileDescriptorSet: ${error instanceof Error ? error.message : "unreadable"}`,
     );
   }
-  const files = isNode(set) && Array.isArray(set["file"]) ? set["file"].filter(isNode) : [];
-  if (!isNode(set) || files.length === 0) throw descriptorInvalid("the descriptor set has no file");
-  refuseUnknown(descriptor.FileDescriptorSet, set, "");
+  const all = isNode(set) && Array.isArray(set["file"]) ? set["file"].filter(isNode) : [];
+  const files = all.filter((file) => !WELL_KNOWN_FILES.has(textOf(file, "name")));
+  if (!isNode(set) || files.length === 0) {
+    throw descriptorInvalid(`the descriptor set has no file${all.length === 0 ? "" : " but well-known ones"}`);
+  }
+  refuseUnknown(descriptor.FileDescriptorSet, { ...set, file: files }, "");
   return files;
 }

@@ -48,7 +48,9 @@ export function jsonLookup(message: MessageSchema, inputs: readonly JsonTarget[]
   const targets: Targets = { slot: undefined, within: new Map() };
   for (const input of inputs) addTarget(targets, message, input);
   const lookups = new Lookups();
-  return lookups.ofMessage(message, base(0), targets);
+  const lookup = lookups.ofMessage(message, base(0), targets);
+  lookups.complete();
+  return lookup;
 }
 
 function addTarget(root: Targets, message: MessageSchema, { name, slot, path }: JsonTarget): void {
@@ -87,6 +89,13 @@ function base(number: number): Writable {
 /** Makes lookups. Members of messages that no input needs are shared, since types can be recursive. */
 class Lookups {
   readonly #shared = new Map<MessageSchema, ReadonlyMap<string, JsonLookup>>();
+  /** Shared members that are not there yet: types may hold one another over any number of steps. */
+  readonly #open: (readonly [Map<string, JsonLookup>, MessageSchema])[] = [];
+
+  /** Fills in what was begun. */
+  complete(): void {
+    for (let open = this.#open.pop(); open !== undefined; open = this.#open.pop()) this.#fill(...open, undefined);
+  }
 
   /** Completes `lookup` for a value of the message type. */
   ofMessage(message: MessageSchema, lookup: Writable, targets: Targets | undefined): JsonLookup {
@@ -104,7 +113,8 @@ class Lookups {
     if (found !== undefined) return found;
     const made = new Map<string, JsonLookup>();
     this.#shared.set(message, made);
-    return this.#fill(made, message, undefined);
+    this.#open.push([made, message]);
+    return made;
   }
 
   #fill(into: Map<string, JsonLookup>, message: MessageSchema, targets: Targets | undefined): Map<string, JsonLookup> {

@@ -63,6 +63,8 @@ function firstInvalidByte(bytes: Uint8Array): number {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** What a JSON value other than an object begins with; anything else is no JSON at all, and said to be that. */
+const JSON_BEGINS: ReadonlySet<string> = new Set('["tfn-0123456789');
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 const NUMBER_TEXT = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
@@ -94,6 +96,7 @@ export class JsonScanner {
   scan(lookup?: JsonLookup, unknown?: UnknownFields): boolean {
     this.#unknown = unknown;
     this.#skipSpace();
+    if (lookup !== undefined && !this.#fits(lookup)) return this.#fail("DECODE_JSON_TYPE", this.#at);
     if (!this.#value(0, lookup)) return false;
     this.#skipSpace();
     return this.#at === this.#text.length || this.#fail("DECODE_JSON", this.#at);
@@ -103,6 +106,13 @@ export class JsonScanner {
   fault(): RecordFault {
     const { code, at } = this.#fault ?? { code: "DECODE_JSON", at: this.#at };
     return decodeFault(code, Buffer.byteLength(this.#text.slice(0, at)));
+  }
+
+  /** Whether the text can be a message: an object, or what a message with a JSON form of its own may be. Only a Value is null. */
+  #fits({ members, nullIsValue }: JsonLookup): boolean {
+    const first = this.#text.charAt(this.#at);
+    if (members !== undefined) return first === "{" || !JSON_BEGINS.has(first);
+    return first !== "n" || nullIsValue;
   }
 
   #fail(code: DecodeCode, at: number): false {
@@ -120,8 +130,9 @@ export class JsonScanner {
 
   #value(depth: number, lookup: JsonLookup | undefined): boolean {
     const start = this.#at;
-    if (lookup?.needed === true && !"{n".includes(this.#text.charAt(start))) {
-      return this.#fail("DECODE_JSON_TYPE", start);
+    if (lookup?.needed === true) {
+      const first = this.#text.charAt(start);
+      if (first !== "n" && JSON_BEGINS.has(first)) return this.#fail("DECODE_JSON_TYPE", start);
     }
     if (!this.#anyValue(depth, lookup)) return false;
     if (lookup?.slot !== undefined) this.places.set(lookup.slot, { start, end: this.#at });

@@ -14,7 +14,7 @@ import { checkOptions, optionOf } from "./proto/options.ts";
 import { Symbols } from "./proto/symbols.ts";
 import type { ProtoType } from "./proto/symbols.ts";
 import { scalarType } from "./schema.ts";
-import type { EnumSchema, FieldSchema, MessageSchema, Schema, ValueSchema } from "./schema.ts";
+import type { EnumSchema, FieldSchema, MessageSchema, ScalarType, Schema, ValueSchema } from "./schema.ts";
 
 /**
  * Compiles .proto files into a schema: every message, enum and extension, names resolved, the rules of the protobuf
@@ -80,12 +80,14 @@ class SchemaBuilder {
     return this.#schema();
   }
 
+  /** Keeps nothing of the files: a schema lives longer. */
   #schema(): Schema {
     const places = this.#places;
+    const drafts = this.#drafts;
     const known = new Set([...places.values()].map(({ file, path }) => `${path.join(",")} ${file}`));
     return {
-      message: (fullName) => this.#drafts.get(fullName),
-      messages: this.#given(this.#symbols.messages(), this.#drafts),
+      message: (fullName) => drafts.get(fullName),
+      messages: this.#given(this.#symbols.messages(), drafts),
       enums: this.#given(this.#symbols.enums(), this.#enums),
       indexPath: (fullName) => places.get(fullName)?.path ?? [],
       hasIndexPath: (fullName, path) => known.has(`${path.join(",")} ${places.get(fullName)?.file ?? ""}`),
@@ -196,8 +198,7 @@ class SchemaBuilder {
     const type = scalar === undefined ? this.#symbols.resolve(source.type, source) : undefined;
     const typeFeatures = type === undefined ? features : this.#context(type.of.file).features;
     checkField(source, { level, features, type, typeFeatures });
-    const value =
-      scalar === undefined ? this.#value(source, type, features) : ({ is: "scalar", type: scalar } as const);
+    const value = scalar === undefined ? this.#value(source, type, features) : scalarValue(scalar);
     const repeated = source.label === "repeated";
     const single = !repeated && source.mapKey === undefined;
     const explicit = source.oneof !== undefined || source.label === "optional" || features.presence !== "IMPLICIT";
@@ -222,6 +223,15 @@ class SchemaBuilder {
     // The entries of a map and their values always come with their length.
     return { is: "message", message, delimited: source.group || (features.delimited && source.mapKey === undefined) };
   }
+}
+
+const SCALAR_VALUES = new Map<string, ValueSchema>();
+
+/** Shared: a schema of thousands of fields is kept. */
+function scalarValue(type: Exclude<ScalarType, "enum">): ValueSchema {
+  const found = SCALAR_VALUES.get(type) ?? { is: "scalar", type };
+  SCALAR_VALUES.set(type, found);
+  return found;
 }
 
 function finish(draft: Draft): void {

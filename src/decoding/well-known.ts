@@ -1,7 +1,4 @@
-/**
- * The well-known types, by import path: https://protobuf.dev/reference/protobuf/google.protobuf/. They are known without
- * being uploaded. Those whose JSON form is special (`always`) win over an uploaded file of the same path.
- */
+import { DESCRIPTOR_PROTO } from "./descriptor-proto.ts";
 
 const head = (body: string): string => `syntax = "proto3"; package google.protobuf; ${body}`;
 
@@ -17,7 +14,11 @@ const wrappers = [
   ["BytesValue", "bytes"],
 ].map(([name, type]) => `message ${name} { ${type} value = 1; }`);
 
-/** Files whose messages have a JSON form of their own. */
+/**
+ * The well-known types, by import path: https://protobuf.dev/reference/protobuf/google.protobuf/. They are known without
+ * being uploaded, and a file of the same path is passed over: whoever uploads it, in text or in a set, says the same as
+ * whoever does not.
+ */
 export const WELL_KNOWN_FILES: ReadonlyMap<string, string> = new Map([
   ["google/protobuf/any.proto", head("message Any { string type_url = 1; bytes value = 2; }")],
   ["google/protobuf/duration.proto", head("message Duration { int64 seconds = 1; int32 nanos = 2; }")],
@@ -42,30 +43,7 @@ export const WELL_KNOWN_FILES: ReadonlyMap<string, string> = new Map([
       enum NullValue { NULL_VALUE = 0; }
       message ListValue { repeated Value values = 1; }`),
   ],
-]);
-
-const OPTION_MESSAGES = [
-  "FileOptions",
-  "MessageOptions",
-  "FieldOptions",
-  "OneofOptions",
-  "ExtensionRangeOptions",
-  "EnumOptions",
-  "EnumValueOptions",
-  "ServiceOptions",
-  "MethodOptions",
-];
-
-/**
- * Files that are known unless they are uploaded. Of descriptor.proto only what custom options extend: whoever sends
- * descriptors as records uploads the file.
- */
-export const FALLBACK_FILES: ReadonlyMap<string, string> = new Map([
-  [
-    "google/protobuf/descriptor.proto",
-    `syntax = "proto2"; package google.protobuf;
-     ${OPTION_MESSAGES.map((name) => `message ${name} { extensions 1000 to max; }`).join(" ")}`,
-  ],
+  ["google/protobuf/descriptor.proto", DESCRIPTOR_PROTO],
   ["google/protobuf/source_context.proto", head("message SourceContext { string file_name = 1; }")],
   [
     "google/protobuf/type.proto",

@@ -7,7 +7,7 @@ import { CONTRACT_FILES } from "../../src/descriptors/builtin.generated.ts";
 import { StreamsError } from "../../src/errors.ts";
 import type { ProtoFiles } from "../../src/ports/decoder.ts";
 import { setOf } from "./sets.ts";
-import { compile, inputsOf } from "./support.ts";
+import { bodyOf, compile, inputsOf } from "./support.ts";
 
 const checks = createDescriptorChecks();
 const digest = (files: ProtoFiles) => checks.digest(files);
@@ -51,6 +51,49 @@ describe("a set that a compiler wrote", () => {
     const files = readDescriptorSet(readFileSync("proto/baseline.binpb"));
     expect(Object.keys(files).toSorted()).toEqual(Object.keys(CONTRACT_FILES).toSorted());
     expect(digest(files)).toEqual(digest(CONTRACT_FILES));
+  });
+});
+
+describe("well-known files of a set", () => {
+  const M = (typeName: string) => ({ name: "M", field: [field("a", 1, { type: 11, typeName })] });
+  const wellKnown = (file: string, more: object = {}) => ({ name: `google/protobuf/${file}.proto`, ...more });
+  const using = (file: string, type: string) =>
+    proto2(M(`.google.protobuf.${type}`), { dependency: [`google/protobuf/${file}.proto`] });
+
+  it.each([
+    ["descriptor", "FileDescriptorSet"],
+    ["descriptor", "FieldOptions"],
+    ["type", "Type"],
+    ["api", "Api"],
+    ["source_context", "SourceContext"],
+    ["timestamp", "Timestamp"],
+  ])("%s.proto is known, and passed over where it is there: %s", (file, type) => {
+    const text = {
+      "a.proto": `syntax = "proto2"; package t; import "google/protobuf/${file}.proto"; message M { optional google.protobuf.${type} a = 1; }`,
+    };
+    const content = digest(text);
+    const uploaded = { name: "Refused", field: [field("x", -1)] };
+    const given = { package: "google.protobuf", messageType: [uploaded], options: { features: { jsonFormat: 77 } } };
+    expect(digest(readDescriptorSet(setOf(using(file, type))))).toEqual(content);
+    expect(digest(readDescriptorSet(setOf(wellKnown(file, given), using(file, type))))).toEqual(content);
+    expect(digest({ ...text, [`google/protobuf/${file}.proto`]: "not read" })).toEqual(content);
+  });
+
+  it("custom options are read, and the messages of descriptor.proto as well", () => {
+    const option = { name: "o", number: 50_000, label: 1, type: 9, extendee: ".google.protobuf.FieldOptions" };
+    const set = setOf(
+      wellKnown("descriptor", { package: "google.protobuf" }),
+      proto2(M(".google.protobuf.FileDescriptorProto"), {
+        dependency: ["google/protobuf/descriptor.proto"],
+        extension: [option],
+      }),
+    );
+    const decoder = compile(readDescriptorSet(set), "t.M", {}, { body: "json" });
+    expect(bodyOf(decoder, "0a0a 0a0166 2205 0a034d7367")).toBe('{"a":{"name":"f","messageType":[{"name":"Msg"}]}}');
+  });
+
+  it("a set of nothing else has no file", () => {
+    expect(refusal(setOf(wellKnown("descriptor")))).toContain("no file but well-known ones");
   });
 });
 

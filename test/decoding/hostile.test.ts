@@ -185,6 +185,18 @@ describe("large descriptors cost in proportion to their size", () => {
     expect(reasons).toHaveLength(81_000);
   });
 
+  test("types that hold one another over 6,000 steps", () => {
+    const files = {
+      "t.proto": `${P3} message M { M0 m = 1; } ${many(6_000, (index) => `message M${index} { M${index + 1} m = 1; repeated M${index + 1} l = 2; map<string, M${index + 1}> by = 3; }`)} message M6000 { int32 a = 1; }`,
+    };
+    expect(bodyOf(compile(files, "t.M", {}, { body: "json" }), "0a020a00")).toBe('{"m":{"m":{}}}');
+    const json = compile(files, "t.M", {}, { format: "json", body: "json" });
+    expect(inputsOf(json, Buffer.from('{"m":{"m":{}}}').toString("hex"))).toEqual([]);
+    const checks = createDescriptorChecks();
+    expect(checks.digest(files).content).toHaveLength(64);
+    expect(checks.compatibility({ before: [files], after: files })).toEqual([]);
+  });
+
   test("inputs within a oneof of many members", () => {
     const source = `${P3} message M { oneof o { ${many(2_000, (index) => `int32 f${index} = ${index + 1};`)} } }`;
     const work = workOf(() =>

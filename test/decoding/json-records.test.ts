@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createDecoderCompiler } from "../../src/decoding/compiler.ts";
 import type { DecodingLimits } from "../../src/decoding/limits.ts";
 import type { RecordDecoder } from "../../src/ports/decoder.ts";
 import { compile, inputsOf } from "./support.ts";
@@ -95,6 +96,45 @@ describe("oneofs of a JSON record", () => {
     ['{"n":{"a":1,"b":null}}', none],
   ])("%s", (text, expected) => {
     expect(read(decoder, text)).toEqual(expected);
+  });
+});
+
+describe("the text of a whole record", () => {
+  const source = `${P3} import "google/protobuf/struct.proto"; message M { int32 a = 1; }`;
+  test.each<[string, string]>([
+    ["null", "DECODE_JSON_TYPE @0"],
+    [" null ", "DECODE_JSON_TYPE @1"],
+    ["[]", "DECODE_JSON_TYPE @0"],
+    ['"{}"', "DECODE_JSON_TYPE @0"],
+    ["5", "DECODE_JSON_TYPE @0"],
+    ["true", "DECODE_JSON_TYPE @0"],
+    ["", "DECODE_JSON @0"],
+    ["x", "DECODE_JSON @0"],
+  ])("%j is no message, whether an input needs anything of it or not", (text, fault) => {
+    expect(read(json(source, {}), text)).toBe(fault);
+    expect(read(json(source, { a: { path: [1], type: "integer" } }), text)).toBe(fault);
+  });
+
+  test("a Value is any of them", () => {
+    const decoder = compile(source, "google.protobuf.Value", {}, { format: "json", body: "json" });
+    for (const text of ["null", "[]", "5", "{}"]) expect(read(decoder, text)).toEqual([]);
+    const list = compile(source, "google.protobuf.ListValue", {}, { format: "json", body: "json" });
+    expect(read(list, "[]")).toEqual([]);
+    expect(read(list, "null")).toBe("DECODE_JSON_TYPE @0");
+  });
+
+  test("without a descriptor the text null is a body like any: only a null value deletes", () => {
+    const decoder = createDecoderCompiler().compile({
+      format: "json",
+      framing: "none",
+      inputs: [],
+      mapping: {},
+      body: "json",
+    });
+    expect(decoder.decode(Buffer.from("null"))).toEqual({
+      inputs: [],
+      body: { format: "json", bytes: Buffer.from("null") },
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ProtoFiles } from "../../ports/decoder.ts";
-import { FALLBACK_FILES, WELL_KNOWN_FILES } from "../well-known.ts";
+import { WELL_KNOWN_FILES } from "../well-known.ts";
 import { SCHEMA_LIMITS } from "../limits.ts";
 import { descriptorInvalid } from "./invalid.ts";
 import type { ProtoFile } from "./model.ts";
@@ -71,7 +71,7 @@ class Loader {
 
   #source(path: string): string | undefined {
     const uploaded = Object.hasOwn(this.#sources, path) ? this.#sources[path] : undefined;
-    return WELL_KNOWN_FILES.get(path) ?? uploaded ?? FALLBACK_FILES.get(path);
+    return WELL_KNOWN_FILES.get(path) ?? uploaded;
   }
 }
 
