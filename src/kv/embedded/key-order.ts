@@ -1,28 +1,36 @@
+import { compareBytes } from "../../core/cell.ts";
+
 /** Bytes of a key that one sort looks at: with the place of its cell they fit into a double exactly. */
 const HEAD_BYTES = 4;
 const PLACES = 2 ** 20;
-/** Runs of cells that are alike in what was looked at and shorter than this stay as they are: they share a page or two. */
-const RUN_MIN = 32;
+/** Runs of cells that are alike in what was looked at, and no longer than this, are sorted by comparing their keys. */
+const RUN_MAX = 32;
+
+const NOTHING = new Uint8Array(0);
 
 interface Keyed {
   readonly key: Uint8Array;
 }
 
 /**
- * The cells about in the order of their keys, so that neighbours in a store are neighbours in what is written to it: not a
- * sort to rely on. Takes a fraction of what comparing keys would: numbers are sorted, by the engine itself.
+ * The cells in the order of their keys. Takes a fraction of what comparing all keys would: numbers are sorted, by the engine
+ * itself. More than 2^20 cells stay as they are.
  */
 export function inKeyOrder<Cell extends Keyed>(cells: readonly Cell[]): readonly Cell[] {
-  if (cells.length <= RUN_MIN || cells.length > PLACES) return cells;
+  if (cells.length < 2 || cells.length > PLACES) return cells;
   const order = new Uint32Array(cells.length);
   for (let place = 0; place < order.length; place += 1) order[place] = place;
-  arrange(cells, order);
+  arrange(cells, order, 0);
   return Array.from(order, (place) => cells[place]).filter((cell) => cell !== undefined);
 }
 
-/** Arranges the places in `order` by the keys of their cells. */
-function arrange(cells: readonly Keyed[], order: Uint32Array): void {
-  const shared = sharedBytes(cells, order);
+/** Arranges the places in `order` by the keys of their cells, which are alike up to `looked`: shorter ones are filled with zeros. */
+function arrange(cells: readonly Keyed[], order: Uint32Array, looked: number): void {
+  if (order.length <= RUN_MAX) {
+    order.sort((a, b) => compareBytes(cells[a]?.key ?? NOTHING, cells[b]?.key ?? NOTHING));
+    return;
+  }
+  const shared = Math.max(looked, sharedBytes(cells, order));
   const heads = new Float64Array(order.length);
   for (let index = 0; index < heads.length; index += 1) {
     heads[index] = headOf(keyAt(cells, order, index), shared) * PLACES + index;
@@ -35,9 +43,15 @@ function arrange(cells: readonly Keyed[], order: Uint32Array): void {
     const ends = Math.floor((heads[index] ?? 0) / PLACES) !== Math.floor((heads[index + 1] ?? -1) / PLACES);
     if (!ends) continue;
     const run = order.subarray(start, index + 1);
-    if (run.length > RUN_MIN && keyAt(cells, run, 0).length > shared + HEAD_BYTES) arrange(cells, run);
+    if (run.length > 1) arrangeRun(cells, run, shared + HEAD_BYTES);
     start = index + 1;
   }
+}
+
+function arrangeRun(cells: readonly Keyed[], run: Uint32Array, looked: number): void {
+  const goesOn = run.some((place) => (cells[place]?.key.length ?? 0) > looked);
+  if (goesOn || run.length <= RUN_MAX) return arrange(cells, run, looked);
+  run.sort((a, b) => (cells[a]?.key.length ?? 0) - (cells[b]?.key.length ?? 0));
 }
 
 /** How many bytes all keys begin with alike. */
@@ -61,5 +75,5 @@ function headOf(key: Uint8Array, from: number): number {
 }
 
 function keyAt(cells: readonly Keyed[], order: Uint32Array, index: number): Uint8Array {
-  return cells[order[index] ?? 0]?.key ?? new Uint8Array(0);
+  return cells[order[index] ?? 0]?.key ?? NOTHING;
 }
