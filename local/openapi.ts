@@ -96,6 +96,7 @@ function unused(): ControlPlane {
     epochs: { open: refuse },
     gaps: { list: refuse },
     audit: { list: refuse },
+    jobs: { submit: refuse, preview: refuse, get: refuse, list: refuse, cancel: refuse },
     barriers: { create: refuse, get: refuse },
     instances: { list: refuse },
     explain: { record: refuse, key: refuse },

@@ -24,6 +24,9 @@ import { registerKv } from "./kv/index.ts";
 import { registerLag } from "./lag/index.ts";
 import { type HttpLimits, PATH_PARAMETER_CHARACTERS, completeLimits } from "./limits.ts";
 import { guardRoute } from "./schema/route-guard.ts";
+import { registerRecounts } from "./recounts/index.ts";
+import { registerRedrives } from "./redrives/index.ts";
+import { registerReplays } from "./replays/index.ts";
 import { registerService } from "./service/index.ts";
 import { registerSources } from "./sources/index.ts";
 
@@ -72,6 +75,9 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerLag(app, context);
   registerBarriers(app, context);
   registerExplain(app, context);
+  registerReplays(app, context);
+  registerRecounts(app, context);
+  registerRedrives(app, context);
   registerDocuments(app, context);
   registerDials(app, context);
   registerTraffic(app, context);

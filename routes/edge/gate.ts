@@ -12,6 +12,7 @@ const SINGLE_HEADERS = new Set([
   "authorization",
   "content-type",
   "content-length",
+  "idempotency-key",
   "content-encoding",
   "if-match",
   "origin",

@@ -24,6 +24,7 @@ const TAGS = [
   { name: "audit", description: "Who did what, when and why." },
   { name: "lag", description: "How far behind each partition is." },
   { name: "barriers", description: "Whether everything up to a moment is applied." },
+  { name: "jobs", description: "Work beside live reading: replays, recounts, redrives, trials." },
   { name: "explain", description: "What became of a record." },
   { name: "documents", description: "What is stored, with the record it came from." },
   { name: "counters", description: "What was counted: traffic of articles, ad actions of campaigns." },

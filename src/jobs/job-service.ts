@@ -32,6 +32,8 @@ export interface JobParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly backoff: BackoffLimits;
+  /** Whether sources are loaded: before, none of them can be asked. */
+  readonly ready: () => boolean;
   /** Whether no other process can live beside this one: what it finds held is nobody's. */
   readonly alone: boolean;
 }
@@ -224,6 +226,7 @@ export class JobService implements JobCommands {
 
   /** Takes jobs that nobody runs, the oldest first, as many as this process may run. @throws KvFault */
   async #look(): Promise<void> {
+    if (!this.#parts.ready()) return;
     for (const source of await this.#store.sources()) {
       const active = (await this.#store.index(source)).filter(({ ended }) => !ended);
       for (const { id, createdAtMs } of active) {

@@ -8,6 +8,7 @@ import type { DescriptorCommands } from "./descriptors.ts";
 import type { InstanceQueries } from "./instances.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
+import type { JobCommands } from "./jobs.ts";
 import type { OwnerStatus } from "./kv-plane.ts";
 import type { LetterQueries } from "./letters.ts";
 import type {
@@ -35,6 +36,7 @@ export interface ControlPlane {
   readonly gaps: GapQueries;
   readonly audit: AuditQueries;
   readonly barriers: BarrierCommands;
+  readonly jobs: JobCommands;
   readonly instances: InstanceQueries;
   readonly explain: ExplainQueries;
   readonly letters: LetterQueries;

@@ -3,15 +3,13 @@ import { createDeadLetters, createLetterReader, createRecordSource } from "../..
 import { httpLogger } from "../../routes/edge/http-logger.ts";
 import { type App, buildApp } from "../../routes/index.ts";
 import { type Access, assertListenAllowed, createAccess, readTokensFile } from "../access/index.ts";
-import { BarrierService } from "../barriers/barrier-service.ts";
 import { systemClock } from "../clock.ts";
 import type { SourceSeed, StreamsConfig } from "../config/index.ts";
 import type { InForce } from "../definitions/definition-store.ts";
 import { BUILTIN_DESCRIPTORS } from "../descriptors/builtin.ts";
 import { FileSources } from "../definitions/file-sources.ts";
-import { ExplainService } from "../explain/explain-service.ts";
 import { consumerLimits, kafkaConnection, readTls } from "./connections.ts";
-import { type DecodingParts, wireDecoding, wireDescriptors } from "./descriptors.ts";
+import { type DecodingParts, wireDecoding } from "./descriptors.ts";
 import { attemptsWithin } from "../fleet/backoff.ts";
 import { AuditLog } from "../audit/audit-log.ts";
 import { Crossings } from "../fleet/crossings.ts";
@@ -27,25 +25,12 @@ import { Verdicts } from "../fleet/verdicts.ts";
 import { openEmbeddedPlane } from "../kv/embedded/open.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
 import { CountingLedgers } from "../ledgers/counting-ledgers.ts";
-import { GapReader } from "../gaps/gap-reader.ts";
-import { IngestJudge } from "../lag/ingest-health.ts";
-import { readAnswersNeeded } from "../kv/quorum.ts";
-import { LetterService } from "../letters/letter-service.ts";
 import { InstanceRegistry } from "../fleet/instance-registry.ts";
-import { LagService } from "../lag/lag-service.ts";
-import { DefinitionService } from "../operators/definition-service.ts";
-import { EpochService } from "../operators/epoch-service.ts";
-import { type OperatorParts, PauseService } from "../operators/pause-service.ts";
-import { RepairService } from "../operators/repair-service.ts";
-import { ResumeService } from "../operators/resume-service.ts";
-import type { ControlPlane } from "../ports/control-plane.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
-import type { LetterReader } from "../ports/letters.ts";
 import type { Logger } from "../ports/logger.ts";
-import { CounterReader } from "../queries/counter-queries.ts";
-import { DocumentReader } from "../queries/document-queries.ts";
-import { SourceReader } from "../queries/source-queries.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
+import { buildControlPlane } from "./control-plane.ts";
+import { wireJobs } from "./jobs.ts";
 
 /** A client that does not read its answer may hold a closing connection this long. */
 const CONNECTIONS_MS = 5_000;
@@ -94,7 +79,20 @@ export async function wire(
   const letters = createLetterReader({ ...kafkaConnection(config.broker), clock: systemClock, logger });
   const parts = { id: randomUUID(), release, fleet, control: plane.control, clock: systemClock, logger };
   const instances = new InstanceRegistry(parts);
-  const controlPlane = buildControlPlane({ instances, config, plane, decoding, fleet, file, letters, logger });
+  const audit = new AuditLog(plane.control, systemClock, logger);
+  const jobs = wireJobs({ config, plane, fleet, verdicts: decoding.verdicts, letters, audit, logger });
+  const controlPlane = buildControlPlane({
+    jobs,
+    audit,
+    instances,
+    config,
+    plane,
+    decoding,
+    fleet,
+    file,
+    letters,
+    logger,
+  });
   const app = await buildApp({
     controlPlane,
     access,
@@ -106,6 +104,7 @@ export async function wire(
     ...(tls === undefined ? {} : { https: readTls(tls) }),
   });
   const close = async (drainMs: number) => {
+    await jobs.drain();
     const uncommitted = await fleet.drain(drainMs);
     await instances.stop();
     const cancel = systemClock.after(CONNECTIONS_MS, () => app.server.closeAllConnections());
@@ -117,6 +116,7 @@ export async function wire(
     return { uncommitted, hanging: hanging.map(({ owner }) => owner) };
   };
   instances.start();
+  jobs.start();
   return { app, fleet, close };
 }
 
@@ -206,78 +206,4 @@ async function openSource(
       sessionTimeoutMs: limits.sessionTimeoutMs,
     },
   });
-}
-
-interface ControlPlaneParts {
-  readonly instances: InstanceRegistry;
-  readonly config: StreamsConfig;
-  readonly plane: KvPlane;
-  readonly decoding: DecodingParts;
-  readonly fleet: Fleet;
-  readonly file: FileSources;
-  readonly letters: LetterReader;
-  readonly logger: Logger;
-}
-
-function buildControlPlane({
-  instances,
-  config,
-  plane,
-  decoding,
-  fleet,
-  file,
-  letters,
-  logger,
-}: ControlPlaneParts): ControlPlane {
-  const { writeAcks } = config.kv;
-  const owners = () => plane.owners();
-  const readOwners = readAnswersNeeded(owners().length, writeAcks);
-  const audit = new AuditLog(plane.control, systemClock, logger);
-  const operators: OperatorParts = { fleet, control: plane.control, audit, clock: systemClock };
-  const sources = new SourceReader(fleet, systemClock, config.limits.drainTimeoutMs, file);
-  const lag = new LagService(fleet, systemClock);
-  const repairs = new RepairService({ plane, audit, clock: systemClock, logger });
-  const documents = new DocumentReader(plane, fleet, systemClock);
-  const kvUp = () => owners().filter((owner) => owner.state === "up").length >= writeAcks;
-  const ingest = new IngestJudge(fleet, lag, kvUp);
-  return {
-    health: {
-      ready: () => ({ ready: fleet.phase === "serving", phase: fleet.phase, kv: kvUp() ? "up" : "away" }),
-      ingest: (limits) => ingest.ingest(limits),
-    },
-    sources,
-    definitions: new DefinitionService(sources, audit),
-    lag,
-    documents,
-    dials: documents,
-    counters: new CounterReader(fleet, plane, systemClock),
-    pauses: new PauseService(operators),
-    resumptions: new ResumeService(operators),
-    epochs: new EpochService(operators),
-    gaps: new GapReader(new GapLedger(plane.control)),
-    audit: operators.audit,
-    explain: new ExplainService({
-      fleet,
-      plane,
-      verdicts: decoding.verdicts,
-      readOwners,
-      clock: systemClock,
-    }),
-    letters: new LetterService({
-      fleet,
-      reader: letters,
-      plane,
-      kinds: decoding.verdicts.kinds,
-      clock: systemClock,
-    }),
-    instances,
-    barriers: new BarrierService({ fleet, control: plane.control, clock: systemClock }),
-    descriptors: wireDescriptors(decoding, plane, fleet, sources, audit),
-    owners: {
-      owners,
-      writeAcks,
-      readOwners,
-      repair: (owner, order) => repairs.repair(owner, order),
-    },
-  };
 }

@@ -124,7 +124,8 @@ async function chooseIn(
   const { logStart, end } = answer;
   if (from > to || (from > 0 && from < logStart && ledger.rows.length === 0)) {
     throw new StreamsError("JOB_RANGE", `partition ${partition} holds [${logStart}, ${end})`, {
-      bounds: { partition, logStart: `${logStart}`, end: `${end}` },
+      partition,
+      bounds: { logStart, end },
     });
   }
   const wish: OffsetRange = { from: Math.max(from, Math.min(logStart, firstOf(ledger))), until: Math.min(to, end) };

@@ -88,7 +88,8 @@ function within({ partition, from, to }: ReplayRange, bounds: Bounds): Span {
   const empty = span.from === span.to;
   if (span.from <= span.to && (empty || (span.from >= logStart && span.to <= end))) return span;
   throw new StreamsError("JOB_RANGE", `partition ${partition} holds [${logStart}, ${end})`, {
-    bounds: { partition, logStart: `${logStart}`, end: `${end}` },
+    partition,
+    bounds: { logStart, end },
   });
 }
 

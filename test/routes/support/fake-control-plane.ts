@@ -17,6 +17,7 @@ import { FakeBarriers } from "./fake-barriers.ts";
 import { FakeDescriptors } from "./fake-descriptors.ts";
 import { FakeExplain } from "./fake-explain.ts";
 import { FakeCounters } from "./fake-counters.ts";
+import { FakeJobs } from "./fake-jobs.ts";
 import { FakeLetters } from "./fake-letters.ts";
 import { FakeOperators } from "./fake-operators.ts";
 import type { OwnerStatus } from "../../../src/ports/kv-plane.ts";
@@ -257,6 +258,7 @@ export class FakeControlPlane implements ControlPlane {
   };
 
   readonly counters = new FakeCounters();
+  readonly jobs = new FakeJobs();
 
   readonly owners = {
     owners: () => this.#answer(OWNERS),
