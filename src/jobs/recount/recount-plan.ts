@@ -125,7 +125,7 @@ async function chooseIn(
   if (from > to || (from > 0 && from < logStart && ledger.rows.length === 0)) {
     throw new StreamsError("JOB_RANGE", `partition ${partition} holds [${logStart}, ${end})`, {
       partition,
-      bounds: { logStart, end },
+      bounds: { logStart: `${logStart}`, end: `${end}` },
     });
   }
   const wish: OffsetRange = { from: Math.max(from, Math.min(logStart, firstOf(ledger))), until: Math.min(to, end) };

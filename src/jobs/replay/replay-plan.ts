@@ -89,7 +89,7 @@ function within({ partition, from, to }: ReplayRange, bounds: Bounds): Span {
   if (span.from <= span.to && (empty || (span.from >= logStart && span.to <= end))) return span;
   throw new StreamsError("JOB_RANGE", `partition ${partition} holds [${logStart}, ${end})`, {
     partition,
-    bounds: { logStart, end },
+    bounds: { logStart: `${logStart}`, end: `${end}` },
   });
 }
 
