@@ -8,7 +8,7 @@ const Maybe = Type.Optional(Count);
 const RedriveSpec = Type.Object({
   topic: Type.String(),
   ends: Type.Array(Type.Object({ partition: Count, end: Count })),
-  origins: Type.Object({ partition: Maybe, from: Maybe, to: Maybe }),
+  ranges: Type.Optional(Type.Array(Type.Object({ partition: Maybe, from: Maybe, to: Maybe }))),
   match: Type.Object({ code: Type.Optional(Type.String()), revision: Maybe, descriptorVersion: Maybe }),
 });
 

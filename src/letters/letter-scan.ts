@@ -12,9 +12,11 @@ export const LETTER_ORIGINS_MAX = 500_000;
 export const LETTER_READ_BYTES = 1_048_576;
 
 /** What a scan is of. */
-export interface ScanOf extends OriginFilter {
+export interface ScanOf {
   readonly source: string;
   readonly topic: string;
+  /** Letters of these origins; of all without. */
+  readonly ranges?: readonly OriginFilter[];
 }
 
 /** How much one request may look at; shared by all that it does. */
@@ -115,8 +117,10 @@ export class LetterScan {
 
 /** Whether a letter is one of those that a scan is of. */
 export function isOf({ source, partition, offset }: StoredLetter, of: ScanOf): boolean {
-  if (source !== of.source || (of.partition !== undefined && partition !== of.partition)) return false;
-  return offset >= (of.from ?? 0) && offset < (of.to ?? Infinity);
+  if (source !== of.source) return false;
+  const within = ({ partition: wanted = partition, from = 0, to = Infinity }: OriginFilter) =>
+    partition === wanted && offset >= from && offset < to;
+  return of.ranges === undefined || of.ranges.some(within);
 }
 
 /** One stretch; undefined where retention has passed it. @throws SourceFault; StreamsError RECORD_UNREADABLE */

@@ -75,7 +75,7 @@ export class LetterService implements LetterQueries {
     const topic = definition.deadLetterTopic;
     const at = readCursor(query.cursor);
     const bounds = await reader.bounds(topic);
-    const scan = this.#scan({ source, topic, ...originsOf(query) }, bounds);
+    const scan = this.#scan({ source, topic, ranges: [originsOf(query)] }, bounds);
     const budget = new LookBudget(clock, LOOK_BYTES, LOOK_MS);
     await scan.advance(bounds, budget);
     const known = {
@@ -97,7 +97,7 @@ export class LetterService implements LetterQueries {
   /** A scan of the same letters goes on; the others are let go when they are old, or too many. */
   #scan(of: ScanOf, bounds: ReadonlyMap<number, LogBounds>): LetterScan {
     const { reader, clock } = this.#parts;
-    const name = JSON.stringify([of.source, of.topic, of.partition, of.from, of.to]);
+    const name = JSON.stringify(of);
     const kept = this.#scans.get(name);
     const usable = kept !== undefined && !kept.outlived(bounds) && clock.now() - kept.startedAt < SCAN_MS;
     const scan = usable ? kept : new LetterScan(reader, of, clock.now());

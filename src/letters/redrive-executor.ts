@@ -44,28 +44,19 @@ export class RedriveExecutor implements JobExecutor<RedriveRequest> {
     }
     const topic = definition.deadLetterTopic;
     const bounds = await reader.bounds(topic);
-    const origins = originsOf(request);
+    const { ranges, rates = {} } = request;
+    const origins = ranges === undefined ? {} : { ranges: ranges.map(originsOf) };
     const spec: RedriveSpec = {
       topic,
       ends: [...bounds].map(([partition, { end }]) => ({ partition, end })),
-      origins,
+      ...origins,
       match: matchOf(request),
     };
     const scan = new LetterScan(reader, { source, topic, ...origins }, clock.now());
     await scan.advance(bounds, new LookBudget(clock, PLAN_BYTES, PLAN_MS));
     const complete = scan.complete(bounds);
-    const partitions = complete ? 0 : (await fleet.service(source).parts.source.identity()).partitions;
-    const { recordsPerSecond, bytesPerSecond } = request;
-    return {
-      revision,
-      spec,
-      partitions: rangesOf(scan, complete, partitions, origins),
-      rates: {
-        ...(recordsPerSecond === undefined ? {} : { recordsPerSecond }),
-        ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
-      },
-      applies: true,
-    };
+    const partitions = complete ? undefined : (await fleet.service(source).parts.source.identity()).partitions;
+    return { revision, spec, partitions: rangesOf(scan, partitions, ranges), rates, applies: true };
   }
 
   async open({ source, revision, spec }: Pick<Job, "source" | "revision" | "spec">): Promise<JobWork> {
@@ -73,8 +64,8 @@ export class RedriveExecutor implements JobExecutor<RedriveRequest> {
     const redrive = readRedriveSpec(spec);
     const own = new Verdicts(source, verdicts);
     await own.load([revision]);
-    const { topic, origins } = redrive;
-    const scan = new LetterScan(reader, { source, topic, ...origins }, clock.now());
+    const { topic, ranges } = redrive;
+    const scan = new LetterScan(reader, { source, topic, ...(ranges === undefined ? {} : { ranges }) }, clock.now());
     return new RedriveWork({
       ...this.#parts,
       source,

@@ -6,10 +6,11 @@ import type { OriginFilter, StoredLetter } from "../ports/letters.ts";
 import type { LogBounds } from "../ports/record-source.ts";
 import type { LetterScan } from "./letter-scan.ts";
 
-/** What a redrive is asked for; undefined members do not narrow. `[from, to)` are offsets of `partition`. */
-export interface RedriveRequest extends OriginFilter, LetterMatch, Rates {
-  /** Whether nothing is to be applied. */
-  readonly dryRun?: boolean;
+/** What a redrive is asked for; undefined members do not narrow. */
+export interface RedriveRequest extends LetterMatch {
+  /** Ranges of origins. */
+  readonly ranges?: readonly OriginFilter[];
+  readonly rates?: Rates;
 }
 
 /** Which of the letters that stand. */
@@ -46,25 +47,30 @@ export function matchOf({ code, revision, descriptorVersion }: LetterMatch): Let
 
 /**
  * The ranges that a redrive applies to: from the first to the last origin of each partition that has letters. Where the topic
- * could not be looked through in time, everything that was asked for.
+ * could not be looked through in time (`partitions`: of the source's topic), everything that was asked for.
  */
 export function rangesOf(
   scan: LetterScan,
-  complete: boolean,
-  partitions: number,
-  { partition, from = 0, to = OFFSET_LIMIT }: OriginFilter,
+  partitions: number | undefined,
+  asked: readonly OriginFilter[] | undefined,
 ): JobPlan["partitions"] {
-  if (!complete) {
-    const all = partition === undefined ? Array.from({ length: partitions }, (_unused, index) => index) : [partition];
-    return all.map((index) => ({ partition: index, from, to }));
-  }
   const ranges = new Map<number, { from: Offset; to: Offset }>();
-  for (const { partition: of, offset } of scan.table.entries()) {
-    const range = ranges.get(of);
-    if (range === undefined) ranges.set(of, { from: offset, to: offset + 1 });
-    else Object.assign(range, { from: Math.min(range.from, offset), to: Math.max(range.to, offset + 1) });
+  const cover = (partition: number, from: Offset, to: Offset) => {
+    const range = ranges.get(partition);
+    if (range === undefined) ranges.set(partition, { from, to });
+    else Object.assign(range, { from: Math.min(range.from, from), to: Math.max(range.to, to) });
+  };
+  if (partitions === undefined) {
+    for (const { partition, offset } of scan.table.entries()) cover(partition, offset, offset + 1);
+  } else {
+    for (const { partition: wanted, from = 0, to = OFFSET_LIMIT } of asked ?? [{}]) {
+      const all = wanted === undefined ? Array.from({ length: partitions }, (_unused, index) => index) : [wanted];
+      for (const partition of all) cover(partition, from, to);
+    }
   }
-  return [...ranges].map(([of, range]) => ({ partition: of, ...range })).toSorted((a, b) => a.partition - b.partition);
+  return [...ranges]
+    .map(([partition, range]) => ({ partition, ...range }))
+    .toSorted((a, b) => a.partition - b.partition);
 }
 
 /** What of the dead-letter topic belongs to a redrive, as far as retention has left it. */

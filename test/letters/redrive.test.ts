@@ -136,8 +136,17 @@ describe("a redrive", () => {
     expect(await read({ code: "OTHER" })).toBe(0);
     expect(await read({ revision: 9 })).toBe(0);
     expect(await read({ descriptorVersion: 1 })).toBe(0);
-    expect(await read({ partition: 0, from: 1, to: 3 })).toBe(2);
-    expect(await read({ partition: 7 })).toBe(0);
+    expect(await read({ ranges: [{ partition: 0, from: 1, to: 3 }] })).toBe(2);
+    expect(await read({ ranges: [{ partition: 7 }] })).toBe(0);
+    expect(
+      await read({
+        ranges: [
+          { partition: 0, from: 3 },
+          { partition: 1, to: 1 },
+          { partition: 0, to: 1 },
+        ],
+      }),
+    ).toBe(3);
     expect(await read({ code: "DECODE_TEST", revision: 1, descriptorVersion: 0 })).toBe(5);
     const { job } = await submitted({});
     expect(job.partitions.map(({ partition, from, to }) => [partition, from, to])).toEqual([
