@@ -11,6 +11,8 @@ import { EXPLAIN_AT_ONCE_MAX } from "../../src/explain/explain-service.ts";
 import { KEY_SEARCH_BYTES_MAX, KEY_SEARCH_MS_MAX } from "../../src/explain/key-search.ts";
 import { INSTANCE_BEAT_MS, INSTANCE_LIFE_MS } from "../../src/fleet/instance-registry.ts";
 import { GAP_PAGES_MAX } from "../../src/gaps/gaps-within.ts";
+import { LETTER_ORIGINS_MAX } from "../../src/letters/letter-scan.ts";
+import { LETTER_ATTEMPTS_MAX } from "../../src/letters/redrive-work.ts";
 import { INGEST_REASONS } from "../../src/ports/ingest.ts";
 import { ROOT } from "../tidy/files.ts";
 
@@ -30,6 +32,8 @@ const SAID: readonly (readonly [said: string, decidedBy: unknown, value: unknown
   [`${DEFAULT_HTTP_LIMITS.waitsMax} wait at once on one instance, the next is 429 \`WAITS_TOO_MANY\``, true, true],
   [`\`seenAt\`), every ${INSTANCE_BEAT_MS / 1_000} seconds`, true, true],
   [`until \`expiresAt\`, ${INSTANCE_LIFE_MS / 1_000} seconds after its last word`, true, true],
+  [`at ${LETTER_ATTEMPTS_MAX} attempts no further one is made`, true, true],
+  [`Letters of more than ${LETTER_ORIGINS_MAX.toLocaleString("en")} records at once`, true, true],
   ["waits up to 20 seconds", new RegExp(WAIT_PATTERN).test("20"), !new RegExp(WAIT_PATTERN).test("21")],
   ["has moved in the last hour", RATE_WINDOW_MS, 3_600_000],
   ["measured once each `limits.boundsEvery`", "boundsEvery" in LIMITS, true],

@@ -72,13 +72,7 @@ describe("the way back from the dead letters, against a real broker", () => {
     expect(listed.map(({ offset, state, code, attempt }) => [offset, state, code, attempt])).toEqual(
       ["0", "1", "2", "3", "4", "5"].map((offset) => [offset, "open", "CONTRACT_KEY_MISMATCH", 1]),
     );
-    expect(listed[0]?.raw).toMatchObject({
-      value:
-        Buffer.from(article(1).value ?? "")
-          .toString("base64")
-          .slice(0, 8) && expect.any(String),
-      headers: [{ name: "/w==", value: null }],
-    });
+    expect(listed[0]?.raw).toMatchObject({ value: expect.any(String), headers: [{ name: "/w==", value: null }] });
     expect([listed[5]?.raw?.value, listed[5]?.omitted?.value?.bytes]).toEqual([
       null,
       Buffer.from(article(LARGE).value ?? "").length,
