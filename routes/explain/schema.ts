@@ -39,7 +39,7 @@ const Input = Closed({
 });
 
 const Outcome = Type.Union([
-  Closed({ outcome: Words(["put", "delete"]) }),
+  Closed({ outcome: Words(["put", "delete", "count"]) }),
   Closed({
     outcome: Type.Literal("fault"),
     code: Text("Stable code."),
@@ -91,7 +91,7 @@ export const Explained = Closed({
   topicEpoch: Origin.topicEpoch,
   verdict: Words(
     RECORD_VERDICTS,
-    "`not-produced`: the log ends before it. `no-record`: a control record, a compacted hole, or a record of an aborted transaction. `gone`: below the log's start. `not-read`: see `reason`. `applied`: the store holds it. `already-applied`: so, and it is to be read once more, which changes nothing. `superseded`: the store holds something newer. `dead-lettered`: it can never be applied. `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it. Where a stop or a hold leaves open whether the log is the one that was applied, and its last applied record is not found in it, its records are `not-read`.",
+    "`not-produced`: the log ends before it. `no-record`: a control record, a compacted hole, or a record of an aborted transaction. `gone`: below the log's start. `not-read`: see `reason`. `applied`: the store holds it. `already-applied`: so, and it is to be read once more, which changes nothing. `counted`: every slot that it counts into has come as far, see `slots`. `superseded`: the store holds something newer. `dead-lettered`: it can never be applied. `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it. Where a stop or a hold leaves open whether the log is the one that was applied, and its last applied record is not found in it, its records are `not-read`.",
   ),
   reason: Type.Optional(Words(NOT_READ_REASONS, "Why it is not read.")),
   cause: Type.Optional(Text("Code of the stop, or of what the partition holds on.")),
@@ -101,6 +101,23 @@ export const Explained = Closed({
   supersededBy: Type.Optional(CellOrigin),
   gaps: Type.Array(Type.String(), { description: "Entries of the gap ledger that cover the offset, newest first." }),
   owners: Type.Array(Owner, { description: "What each owner holds under the record's key." }),
+  slots: Type.Optional(
+    Type.Array(
+      Closed({
+        row: Count("Row of the ledger that the slot belongs to."),
+        owners: Type.Array(
+          Closed({
+            owner: Text("Name of the owner."),
+            answer: Words(["holds", "absent", "unavailable"]),
+            upTo: Type.Optional(OffsetText),
+          }),
+        ),
+      }),
+      {
+        description: "Of counting kinds: the slots that it counts into. What lies below `upTo` is in the owner's slot.",
+      },
+    ),
+  ),
   asOf: Time,
 });
 

@@ -32,6 +32,10 @@ export function explainedBody(view: ExplainView, content: boolean): Body {
     supersededBy: supersededBy === undefined ? undefined : originBody(supersededBy),
     gaps: [...gaps],
     owners: view.owners.map(ownerBody),
+    slots: view.slots?.map(({ row, owners }) => ({
+      row,
+      owners: owners.map(({ owner, answer, upTo }) => defined({ owner, answer, upTo: offsetText(upTo) })),
+    })),
     asOf: timeText(view.asOf),
   });
 }

@@ -12,7 +12,7 @@ import { type VerdictDependencies, Verdicts } from "../fleet/verdicts.ts";
 import { GapLedger } from "../gaps/gap-ledger.ts";
 import { type FoundGap, gapsWithin } from "../gaps/gaps-within.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { ExplainKeyView, ExplainQueries, ExplainView, OwnerHolds } from "../ports/explain.ts";
+import type { CountedSlot, ExplainKeyView, ExplainQueries, ExplainView, OwnerHolds } from "../ports/explain.ts";
 import type { KvPlane, OwnerAnswer } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
 import type { LogBounds } from "../ports/record-source.ts";
@@ -130,14 +130,17 @@ export class ExplainService implements ExplainQueries {
     const offset = batch.offsetAt(index);
     const surroundings = await surroundingsOf(service, partition, offset);
     const { topicEpoch, applied, readsAt } = surroundings;
-    const { record, cell, fault, address } = await judgeRecord(batch, index, surroundings, question.verdicts);
+    const { record, cell, fault, address, slots } = await judgeRecord(batch, index, surroundings, question.verdicts);
     const gaps = await this.#gapsAt(service, surroundings, offset);
     // After the copy: what that vouches for is stored by now.
     const answers = address === undefined ? [] : await this.#parts.plane.inspect(address);
-    const at = { partition, topicEpoch, offset, applied };
+    const counted = await Promise.all((slots ?? []).map(async (slot) => this.#parts.plane.inspect(slot)));
+    const upTo = slots && counted.map((held) => newestOf(held)?.order ?? 0);
+    const at = { partition, topicEpoch, offset, applied, ...(upTo === undefined ? {} : { slots: upTo }) };
     const fate = { ...at, cell, fault, readsAt, stored: newestOf(answers), gaps: gaps.map(({ gap }) => gap) };
     const { doubt, ...told } = await heldAgainst(question.log, surroundings, tell(fate));
-    if (told.verdict === "missing") this.#refuseUnlessAnswered(answers);
+    if (told.verdict === "missing") for (const held of slots ? counted : [answers]) this.#refuseUnlessAnswered(held);
+    const row = record.judged?.row ?? 0;
     return {
       ...this.#base(service, surroundings, offset, bounds, gaps),
       verdict: told.verdict,
@@ -145,6 +148,7 @@ export class ExplainService implements ExplainQueries {
       record,
       ...(told.by === undefined ? {} : { supersededBy: told.by }),
       owners: answers.map(ownerHolds),
+      ...(slots === undefined ? {} : { slots: counted.map((held) => ({ row, owners: held.map(ownerCounts) })) }),
     };
   }
 
@@ -252,6 +256,11 @@ function ownerHolds({ owner, answer, cell }: OwnerAnswer): OwnerHolds {
   return { owner, answer, ...(cell === undefined ? {} : { cell: cellOrigin(cell) }) };
 }
 
+/** A slot's order is one past the last offset that is in it. */
+function ownerCounts({ owner, answer, cell }: OwnerAnswer): CountedSlot["owners"][number] {
+  return { owner, answer, ...(cell === undefined ? {} : { upTo: cell.order }) };
+}
+
 function notReadOf(
   service: SourceService,
   { partition, ledger, present }: Surroundings,
@@ -260,8 +269,8 @@ function notReadOf(
 ): Pick<ExplainView, "reason" | "cause"> {
   const known = doubt ?? (present ? logDoubtOf(service, partition) : undefined);
   if (known !== undefined) return { reason: known.by === "stop" ? "stopped" : "holding", cause: known.code };
-  const [first] = ledger.rows;
-  if (first !== undefined && rowAt(ledger, offset) === undefined) return { reason: "before-start" };
+  const rowsBehind = ledger.rows.some(({ from }) => from > offset);
+  if (rowsBehind && rowAt(ledger, offset) === undefined) return { reason: "before-start" };
   const stop = service.stopOf(partition)?.stop;
   if (stop !== undefined) return { reason: "stopped", cause: stop.code };
   if (service.pauseOf(partition) !== undefined) return { reason: "paused" };

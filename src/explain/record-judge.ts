@@ -3,12 +3,13 @@ import { isFault, type RecordFault } from "../core/fault.ts";
 import { documentId, documentKey } from "../core/keys.ts";
 import { rowAt } from "../core/ledger/ledger.ts";
 import { cellOf, judge, type Judged } from "../fleet/fold.ts";
-import type { Verdicts } from "../fleet/verdicts.ts";
+import type { CountingVerdict, Verdicts } from "../fleet/verdicts.ts";
 import type { UnknownFieldCounts } from "../ports/decoder.ts";
 import type { DecodedInput, JudgedRecord, RecordOutcome } from "../ports/explain.ts";
 import type { VersionedWrite } from "../ports/kind.ts";
 import type { CellAddress } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
+import { judgeCounted } from "./counted-judge.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** A record as its partition's runner judges it, and where the store would hold it. */
@@ -19,6 +20,8 @@ export interface Judgement {
   readonly fault: boolean;
   /** Where the store holds what its key stands for; undefined where its key is none. */
   readonly address: CellAddress | undefined;
+  /** Of counting kinds, where it can be counted: the slots that it counts into. */
+  readonly slots?: readonly CellAddress[];
 }
 
 /**
@@ -38,6 +41,8 @@ export async function judgeRecord(
   const row = rowAt(ledger, batch.offsetAt(index));
   if (row === undefined) return { record: bare, cell: undefined, fault: false, address: undefined };
   await verdicts.load([row.revision]);
+  const counting = verdicts.of(row.revision);
+  if (counting.counting) return countedRecord(batch, index, row.number, surroundings, bare, counting);
   const { decoder } = verdicts.versioned(row.revision);
   const before = new Map(decoder.unknownFields());
   const judged = judge(batch, index, { ledger, verdictOf: (revision) => verdicts.versioned(revision) });
@@ -62,6 +67,28 @@ export async function judgeRecord(
     address:
       id === undefined ? undefined : { space: verdict.kind.space, key: documentKey(verdict.definition.namespace, id) },
   };
+}
+
+function countedRecord(
+  batch: RecordBatch,
+  index: number,
+  row: number,
+  { partition, log }: Surroundings,
+  bare: JudgedRecord,
+  verdict: CountingVerdict,
+): Judgement {
+  const { decoder, definition, revision } = verdict;
+  const before = new Map(decoder.unknownFields());
+  const owner = { source: definition.name, partition, log, row };
+  const { fault, inputs, slots } = judgeCounted(batch, index, verdict, owner);
+  const { descriptorVersion } = decoder;
+  const outcome: RecordOutcome = fault === undefined ? { outcome: "count" } : outcomeOf(fault);
+  const unknownFields = addedTo(before, decoder.unknownFields());
+  const judged = { row, revision, descriptorVersion, outcome, inputs, unknownFields };
+  const record = { ...bare, judged };
+  return fault === undefined
+    ? { record, cell: undefined, fault: false, address: undefined, slots }
+    : { record, cell: undefined, fault: true, address: undefined };
 }
 
 function outcomeOf(result: VersionedWrite | RecordFault): RecordOutcome {

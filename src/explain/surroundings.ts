@@ -12,6 +12,7 @@ import type { SourceService } from "../fleet/source-service.ts";
 export interface Surroundings {
   readonly partition: number;
   readonly topicEpoch: number;
+  readonly log: number;
   readonly ledger: Ledger;
   /** Everything below it that was read is applied: the copy, or what this process acknowledged since. */
   readonly applied: Offset;
@@ -36,6 +37,7 @@ export async function surroundingsOf(service: SourceService, partition: number, 
   return {
     partition,
     topicEpoch,
+    log,
     ledger: ledger?.value ?? EMPTY_LEDGER,
     applied: Math.max(copy?.watermark ?? 0, state?.watermark ?? 0),
     copy,

@@ -21,6 +21,8 @@ export interface Fate {
   readonly stored: OrderedBytes | undefined;
   /** Entries of the gap ledger that cover it, newest first. */
   readonly gaps: readonly Gap[];
+  /** Of counting kinds, where it can be counted: how far each slot that it counts into has come; −1 where there is none. */
+  readonly slots?: readonly Offset[];
 }
 
 /** A verdict, and what superseded the record. */
@@ -50,8 +52,11 @@ function overtakes(by: CellOrigin, { partition, topicEpoch, offset }: Fate): boo
 }
 
 function unstored(fate: Fate): RecordVerdict {
-  const { offset, applied, cell, fault } = fate;
+  const { offset, applied, cell, fault, slots } = fate;
   if (passedOver(fate)) return "skipped";
+  if (slots?.length === 0 && offset < applied) return "counted";
+  if (slots !== undefined && slots.length > 0 && slots.every((upTo) => upTo > offset)) return "counted";
+  if (slots !== undefined) return offset < applied ? "missing" : "not-read";
   // No revision judges what lies below the first row of the ledger: nobody has read it.
   if (offset >= applied || (cell === undefined && !fault)) return "not-read";
   return fault ? "dead-lettered" : "missing";

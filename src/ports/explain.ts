@@ -8,6 +8,7 @@ import type { InputType, InputValue } from "./decoder.ts";
  *   an aborted transaction there; `gone`: below the log's start.
  * - `not-read`: nothing of it is applied yet, `reason` says why.
  * - `applied`: the store holds it; `already-applied`: so, and its partition is to read it once more, which changes nothing.
+ * - `counted`: of counting kinds, every slot that it counts into has come as far.
  * - `superseded`: the store holds something newer; `dead-lettered`: it can never be applied.
  * - `skipped`: an operator passed over it. `missing`: it was applied, and the store does not hold it.
  * - Where a stop or a hold leaves open whether the log is the one that was applied, and its last applied record is not
@@ -20,6 +21,7 @@ export const RECORD_VERDICTS = [
   "not-read",
   "applied",
   "already-applied",
+  "counted",
   "superseded",
   "dead-lettered",
   "skipped",
@@ -58,9 +60,15 @@ export interface OwnerHolds {
   readonly cell?: CellOrigin;
 }
 
+/** A slot that a record of a counting kind counts into, and how far each owner has it: everything below is in it. */
+export interface CountedSlot {
+  readonly row: number;
+  readonly owners: readonly { readonly owner: string; readonly answer: OwnerHolds["answer"]; readonly upTo?: Offset }[];
+}
+
 /** What the record is by the revision of its ledger row. */
 export type RecordOutcome =
-  | { readonly outcome: "put" | "delete" }
+  | { readonly outcome: "put" | "delete" | "count" }
   | { readonly outcome: "fault"; readonly code: string; readonly text: string; readonly path?: string };
 
 /** One input of the kind, as it was decoded. */
@@ -108,6 +116,8 @@ export interface ExplainView {
   /** Entries of the gap ledger that cover the offset, newest first. */
   readonly gaps: readonly string[];
   readonly owners: readonly OwnerHolds[];
+  /** Of counting kinds, where the record can be counted. */
+  readonly slots?: readonly CountedSlot[];
   readonly asOf: number;
 }
 
