@@ -21,6 +21,6 @@ export class Pace {
     const { recordsPerSecond = Infinity, bytesPerSecond = Infinity } = this.#rates;
     const costMs = Math.max(done.records / recordsPerSecond, done.bytes / bytesPerSecond) * 1_000;
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs - 1_000) + costMs;
-    return Math.max(this.#paidUntilMs - nowMs, 0);
+    return Math.ceil(Math.max(this.#paidUntilMs - nowMs, 0));
   }
 }
