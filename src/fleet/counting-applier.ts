@@ -56,8 +56,9 @@ export class CountingApplier implements Applier {
   constructor(parts: ApplierParts) {
     this.#parts = parts;
     const { slots } = parts.context;
-    this.#leaveMemory = slots.join();
-    this.#cache = new SlotCache(slots.shareBytes);
+    const cache = new SlotCache(slots.shareBytes);
+    this.#cache = cache;
+    this.#leaveMemory = slots.join(() => cache.trim(slots.shareBytes));
   }
 
   async cover(watermark: Offset): Promise<void> {
@@ -178,13 +179,16 @@ export class CountingApplier implements Applier {
 
   #count(task: ApplyTask): CountedBatch {
     const { context, topicEpoch } = this.#parts;
-    const counted = countBatch({ ...task, batch: task.work.batch }, {
-      ledger: this.#known,
-      topicEpoch,
-      verdictOf: (revision) => context.verdicts.counting(revision),
-      suffixOf: (row) => this.#suffixOf(row),
-      nowMs: context.clock.now(),
-    });
+    const counted = countBatch(
+      { ...task, batch: task.work.batch },
+      {
+        ledger: this.#known,
+        topicEpoch,
+        verdictOf: (revision) => context.verdicts.counting(revision),
+        suffixOf: (row) => this.#suffixOf(row),
+        nowMs: context.clock.now(),
+      },
+    );
     if (counted.poison !== undefined) task.onPoison(counted.poison);
     return counted;
   }

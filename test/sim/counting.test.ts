@@ -9,7 +9,7 @@ import { QuorumPlane } from "../support/quorum-plane.ts";
 import { seeded } from "../support/seeded.ts";
 import { readRecord } from "../../src/control/json-record.ts";
 
-const SEEDS = Number(process.env["SIM_SEEDS"] ?? 80);
+const SEEDS = Number(process.env["SIM_SEEDS"] ?? 60);
 const FIRST = Number(process.env["SIM_SEED"] ?? 1);
 const STEPS = 60;
 const PARTITIONS = 2;
@@ -28,7 +28,7 @@ interface Run {
 
 function change(random: Random): Partial<SourceDefinition> {
   const slotWidthMs = [HOUR, HOUR / 4, 60_000][random(3)] ?? HOUR;
-  const segmentEveryMs = [3_000, 60_000][random(2)] ?? 60_000;
+  const segmentEveryMs = [60_000, 3_600_000][random(2)] ?? 60_000;
   return { kind: "traffic", counting: { ...DEFAULT_COUNTING_OF_SOURCE, slotWidthMs, segmentEveryMs } };
 }
 
@@ -56,7 +56,7 @@ const ACTIONS: readonly ((run: Run, random: Random) => Promise<void> | void)[] =
   append,
   append,
   ({ world }, random) => world.clock.advance(random(150)),
-  ({ world }, random) => world.clock.advance(random(3_000)),
+  ({ world }, random) => world.clock.advance(random(random(4) === 0 ? 40_000 : 3_000)),
   ({ world }, random) => world.log.skip(random(PARTITIONS), 1 + random(20)),
   ({ world }) => world.source.rejoin(),
   ({ plane }, random) => {

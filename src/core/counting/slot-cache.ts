@@ -138,7 +138,13 @@ export class SlotCache {
 
   /** Evicts what is too much, or more where others need the memory. Called between batches. */
   trim(maxBytes = this.#maxBytes): void {
-    if (halfBytes(this.#young) <= maxBytes / 2) return;
+    if (halfBytes(this.#young) > maxBytes / 2) this.#turn();
+    // Kept under a larger share than it has now.
+    if (halfBytes(this.#old) > maxBytes) this.#turn();
+  }
+
+  /** The old half goes, but for what is pinned, and the young one is the old one. */
+  #turn(): void {
     const gone = this.#old;
     this.#old = this.#young;
     this.#young = newHalf();
