@@ -27,6 +27,7 @@ import { guardRoute } from "./schema/route-guard.ts";
 import { registerRecounts } from "./recounts/index.ts";
 import { registerRedrives } from "./redrives/index.ts";
 import { registerReplays } from "./replays/index.ts";
+import { registerTrials } from "./trials/index.ts";
 import { registerService } from "./service/index.ts";
 import { registerSources } from "./sources/index.ts";
 
@@ -77,6 +78,7 @@ function registerRoutes(app: App, options: AppOptions): void {
   registerExplain(app, context);
   registerReplays(app, context);
   registerRecounts(app, context);
+  registerTrials(app, context);
   registerRedrives(app, context);
   registerDocuments(app, context);
   registerDials(app, context);

@@ -7,6 +7,7 @@ import { Count, Text, Time } from "../schema/values.ts";
 /** Files of one descriptor; with all that is said in one body. */
 const FILES_MAX = 1_000;
 
+/** Name of a message. */
 export const MessageName = Type.String({
   pattern: "^[A-Za-z_][A-Za-z0-9_]*(?:\\.[A-Za-z_][A-Za-z0-9_]*)*$",
   maxLength: 500,
@@ -14,7 +15,8 @@ export const MessageName = Type.String({
     "Fully qualified message type, without a leading dot. Left out: that of the version before, or the only one.",
 });
 
-const Subject = Type.String({
+/** `{subject}` as it is spelt. */
+export const Subject = Type.String({
   pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
   description: "Subject in the descriptor catalog.",
   examples: ["ysearch.article"],
@@ -29,7 +31,8 @@ export const VersionParams = Closed({
   version: Type.String({ pattern: "^[1-9][0-9]{0,6}$", description: "Number of the version.", examples: ["1"] }),
 });
 
-const Files = Type.Unsafe<Readonly<Record<string, string>>>({
+/** .proto text by import path. */
+export const Files = Type.Unsafe<Readonly<Record<string, string>>>({
   type: "object",
   description: "Text of each .proto file by its import path, imports included. Well-known types are known.",
   propertyNames: { type: "string", pattern: "^[^\\u0000-\\u001f\\u007f]{1,512}$" },
@@ -38,7 +41,8 @@ const Files = Type.Unsafe<Readonly<Record<string, string>>>({
   maxProperties: FILES_MAX,
 });
 
-const SetBase64 = Type.String({
+/** A descriptor set in a JSON body. */
+export const SetBase64 = Type.String({
   minLength: 1,
   pattern: "^[A-Za-z0-9+/_-]*={0,2}$",
   description: "A FileDescriptorSet (google/protobuf/descriptor.proto) with its imports, in base64 or base64url.",

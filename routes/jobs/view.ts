@@ -17,7 +17,7 @@ export function jobBody(job: JobView): Static<typeof Job> {
     cancelling,
     waiting: waiting && { ...waiting },
     revision,
-    request: request ?? null,
+    request: shownRequest(request) ?? null,
     result,
     actor,
     reason,
@@ -31,6 +31,15 @@ export function jobBody(job: JobView): Static<typeof Job> {
     receipt: partitions.map(({ receipt }) => receipt).reduce(addReceipts, EMPTY_RECEIPT),
     partitions: partitions.map(partitionBody),
   });
+}
+
+/** A trial's request without the text of its files: their names. */
+function shownRequest(request: unknown): unknown {
+  if (typeof request !== "object" || request === null || !("candidate" in request)) return request;
+  const { candidate } = request;
+  if (typeof candidate !== "object" || candidate === null) return request;
+  if ("files" in candidate) return { ...request, candidate: { files: Object.keys(Object(candidate.files)) } };
+  return "set" in candidate ? { ...request, candidate: { set: "" } } : request;
 }
 
 function partitionBody({ partition, from, to, next, state, receipt, lost, error }: Entry) {

@@ -2,8 +2,8 @@ import type { AuditLog } from "../audit/audit-log.ts";
 import { systemClock } from "../clock.ts";
 import type { StreamsConfig } from "../config/index.ts";
 import type { JobKind } from "../core/job/job.ts";
+import { TrialExecutor } from "../descriptors/trial/trial-executor.ts";
 import type { Fleet } from "../fleet/fleet.ts";
-import type { VerdictDependencies } from "../fleet/verdicts.ts";
 import { JobService } from "../jobs/job-service.ts";
 import { JobStore } from "../jobs/job-store.ts";
 import { RecountExecutor } from "../jobs/recount/recount-executor.ts";
@@ -14,21 +14,23 @@ import type { JobExecutor } from "../ports/jobs.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
 import type { LetterReader } from "../ports/letters.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { DecodingParts } from "./descriptors.ts";
 
 /** What jobs are built from. */
 export interface JobWiring {
   readonly config: StreamsConfig;
   readonly plane: KvPlane;
   readonly fleet: Fleet;
-  readonly verdicts: VerdictDependencies;
+  readonly decoding: DecodingParts;
   readonly letters: LetterReader;
   readonly audit: AuditLog;
   readonly logger: Logger;
 }
 
 /** Builds the jobs of this process; nothing runs before `start`. */
-export function wireJobs({ config, plane, fleet, verdicts, letters, audit, logger }: JobWiring): JobService {
+export function wireJobs({ config, plane, fleet, decoding, letters, audit, logger }: JobWiring): JobService {
   const { limits } = config;
+  const { verdicts, catalog, judge } = decoding;
   const clock = systemClock;
   const recounts = new RecountExecutor({ fleet, clock, verdicts });
   const lag = new LagService(fleet, clock);
@@ -37,6 +39,7 @@ export function wireJobs({ config, plane, fleet, verdicts, letters, audit, logge
     ["recount", recounts],
     ["replay", new ReplayExecutor({ fleet, store, verdicts, lag, recounts, clock })],
     ["redrive", new RedriveExecutor({ fleet, reader: letters, plane, verdicts, clock })],
+    ["trial", new TrialExecutor({ fleet, catalog, judge, verdicts, reader: letters })],
   ]);
   return new JobService({
     control: plane.control,

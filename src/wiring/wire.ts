@@ -80,7 +80,7 @@ export async function wire(
   const parts = { id: randomUUID(), release, fleet, control: plane.control, clock: systemClock, logger };
   const instances = new InstanceRegistry(parts);
   const audit = new AuditLog(plane.control, systemClock, logger);
-  const jobs = wireJobs({ config, plane, fleet, verdicts: decoding.verdicts, letters, audit, logger });
+  const jobs = wireJobs({ config, plane, fleet, decoding, letters, audit, logger });
   const controlPlane = buildControlPlane({
     jobs,
     audit,
