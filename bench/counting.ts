@@ -5,7 +5,8 @@ import { measureGrowth } from "./support/measure-growth.ts";
 import { measureLatency } from "./support/measure-latency.ts";
 import { measureRates } from "./support/measure-rates.ts";
 import { measureRestart } from "./support/measure-restart.ts";
-import { withBench } from "./support/counting-bench.ts";
+import { SHARE, withBench } from "./support/counting-bench.ts";
+import { loadAverage } from "./support/processes.ts";
 import { writeResult } from "./support/result.ts";
 
 /**
@@ -34,9 +35,10 @@ async function main(args: readonly string[]): Promise<void> {
   if (!existsSync(MAIN)) throw new Error("dist/ is not there; npm run build");
   for (const [name, measure] of Object.entries(MEASURES)) {
     if (args.length > 0 && !args.includes(name)) continue;
-    console.log(`${name}:`);
+    const load = loadAverage();
+    console.log(`${name}, load average ${load}:`);
     const figures = await withBench(measure);
-    writeResult("counting", { [name]: figures });
+    if (SHARE === 1) writeResult("counting", { [name]: { ...figures, loadAverage: load } });
   }
 }
 

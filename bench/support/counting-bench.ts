@@ -17,6 +17,9 @@ const run = promisify(execFile);
 const BENCH = fileURLToPath(new URL("../counting.ts", import.meta.url));
 const HOUR_SECONDS = 3_600;
 
+/** A divisor of all sizes, to try the bench out: `BENCH_SHARE=20`. Figures of less than the whole say nothing. */
+export const SHARE = Number(process.env["BENCH_SHARE"] ?? 1);
+
 /** Figures of a part of the bench, by name. */
 export type Figures = Readonly<Record<string, unknown>>;
 
@@ -39,13 +42,21 @@ export class CountingBench {
 
   /**
    * A new topic with `records` beacons over `articles` counters. Without visitors, as in what the figures are compared with,
-   * the beacons have as many bytes.
+   * the beacons have as many bytes, and the service does not count any.
    */
   async fill(partitions: number, articles: number, records: number, visitors = 0): Promise<FilledTopic> {
     const topic = `beacons-${randomBytes(4).toString("hex")}`;
     await createTopic([this.broker], { topic, partitions });
     const fromSeconds = Math.floor(Date.now() / 1_000 / HOUR_SECONDS) * HOUR_SECONDS - HOUR_SECONDS;
-    const plan = { seed: 1, records, articles, metrics: ["view"], hours: 1, fromSeconds, visitors };
+    const plan = {
+      seed: 1,
+      records: records / SHARE,
+      articles: articles / SHARE,
+      metrics: ["view"],
+      hours: 1,
+      fromSeconds,
+      visitors,
+    };
     const producer = await RawProducer.connect({ broker: this.broker, topic, partitions });
     await producer.send(new BeaconLoad(plan));
     producer.close();
@@ -61,12 +72,13 @@ export class CountingBench {
 
   /** Starts a service of its own on the topic and stops it after `task`. */
   async withService<T>(
-    { topic }: FilledTopic,
+    { topic, plan }: FilledTopic,
     task: (service: ServiceProcess, folder: string) => Promise<T>,
   ): Promise<T> {
     const folder = mkdtempSync(join(this.#root, "service-"));
     const name = "traffic";
-    const source = { name, kind: "traffic", topic, group: folder, namespace: name };
+    const counting = { visitors: plan.visitors > 0 };
+    const source = { name, kind: "traffic", topic, group: folder, namespace: name, counting };
     const service = await ServiceProcess.start({
       folder,
       config: {

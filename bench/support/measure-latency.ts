@@ -21,7 +21,7 @@ export async function measureLatency(bench: CountingBench): Promise<Figures> {
     const asking = Promise.all(PATHS.map((path) => ask(service, path, () => ended)));
     const figures: Record<string, unknown> = {};
     try {
-      await drainWithService(service, "traffic", RECORDS, DEADLINE_MS);
+      await drainWithService(service, "traffic", filled.plan.records, DEADLINE_MS);
     } finally {
       ended = true;
     }

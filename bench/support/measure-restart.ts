@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
-import type { CountingBench, Figures } from "./counting-bench.ts";
+import { type CountingBench, type Figures, SHARE } from "./counting-bench.ts";
 import { appliedRecords } from "./service-drain.ts";
 
 const RECORDS = 4_000_000;
@@ -12,7 +12,7 @@ const DEADLINE_MS = 120_000;
 const TURN_MS = 20;
 const BAR_SECONDS = 5;
 /** Records that are counted before a kill. */
-const BETWEEN = 300_000;
+const BETWEEN = 300_000 / SHARE;
 
 /** SIGKILL at full speed, with default settings, and how long until records are counted again; at the end all are, once. */
 export async function measureRestart(bench: CountingBench): Promise<Figures> {
@@ -28,7 +28,7 @@ export async function measureRestart(bench: CountingBench): Promise<Figures> {
       seconds.push((performance.now() - start) / 1_000);
       await untilApplied(service, BETWEEN);
     }
-    await untilCommitted(service, RECORDS);
+    await untilCommitted(service, filled.plan.records);
     await service.stop();
     await bench.check(folder, filled);
     const most = Math.max(...seconds);

@@ -88,7 +88,7 @@ it("2 M beacons and 1 M ad actions, killed every few seconds, replayed twice: ev
   let ended = false;
   const kills = killing(counting, () => ended, 4_000);
   try {
-    await sendAll(counting, BEACONS.records, 90_000);
+    await sendAll(counting, BEACONS.records, 180_000);
   } finally {
     ended = true;
   }
