@@ -1,7 +1,8 @@
 import { topicBounds } from "../broker/topics.ts";
 import { ArticleFeed, POISON_KEY } from "../feed/plan.ts";
 import { differingArticles, untilCaughtUp } from "../service/verify.ts";
-import { say, type Stage } from "./stage.ts";
+import { AdFeeds } from "./ad-feeds.ts";
+import { FEED_NAMES, say, type Stage } from "./stage.ts";
 
 const ARTICLES = 400;
 const ROUNDS = 6;
@@ -14,19 +15,22 @@ const DIFFERENCES_SHOWN = 10;
 /** Produces a fixed set with kills in between and verifies it over HTTP. Returns the exit code. */
 export async function runCheck(stage: Stage): Promise<number> {
   const feed = new ArticleFeed(ARTICLES);
+  const ads = new AdFeeds(stage);
+  await ads.begin();
   for (let round = 0; round < ROUNDS; round += 1) {
     const records = feed.next(RECORDS_A_ROUND, Date.now());
     if (round === 2) records.push(feed.poison(Date.now()));
     await stage.producer.send(records);
-    say(`produced ${feed.sent} records`);
+    await ads.next(RECORDS_A_ROUND);
+    say(`produced ${feed.sent} articles, ${ads.beacons.sent} beacons, ${ads.actions.sent} ad actions`);
     if (!KILLED_AFTER.has(round)) continue;
     await stage.service.kill();
     say("killed the service with SIGKILL; starting it again on the same data");
     await stage.service.restart();
   }
   say("waiting until everything is applied …");
-  await untilCaughtUp(stage.service.url, "articles", CATCH_UP_MS);
-  return report(await problems(stage, feed), feed);
+  await Promise.all(FEED_NAMES.map((source) => untilCaughtUp(stage.service.url, source, CATCH_UP_MS)));
+  return report([...(await ads.problems()), ...(await problems(stage, feed))], feed, ads);
 }
 
 async function problems(stage: Stage, feed: ArticleFeed): Promise<readonly string[]> {
@@ -43,11 +47,11 @@ async function problems(stage: Stage, feed: ArticleFeed): Promise<readonly strin
   return found;
 }
 
-function report(found: readonly string[], feed: ArticleFeed): number {
+function report(found: readonly string[], feed: ArticleFeed, ads: AdFeeds): number {
   if (found.length === 0) {
     const deleted = [...feed.expected.values()].filter((article) => article === undefined).length;
     say(
-      `verified ${feed.expected.size} articles (${deleted} of them deleted) of ${feed.sent} records; lag 0; all is as expected`,
+      `verified ${feed.expected.size} articles (${deleted} of them deleted) of ${feed.sent} records, ${ads.beacons.sent} beacons and ${ads.actions.sent} ad actions counted once each, campaigns, dials and bids; lag 0; all is as expected`,
     );
     return 0;
   }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { topicBounds } from "../broker/topics.ts";
 import { ArticleFeed, POISON_KEY } from "../feed/plan.ts";
 import { readLag } from "../service/verify.ts";
+import { AdFeeds } from "./ad-feeds.ts";
 import { say, type Stage } from "./stage.ts";
 
 const ARTICLES = 2_000;
@@ -15,10 +16,14 @@ const LETTER_MS = 15_000;
 export async function runContinuous(stage: Stage, signal: AbortSignal): Promise<number> {
   const feed = new ArticleFeed(ARTICLES);
   await stage.producer.send([...feed.next(ARTICLES, Date.now()), feed.poison(Date.now())]);
+  const ads = new AdFeeds(stage);
+  await ads.begin();
+  await ads.next(ARTICLES);
   await untilLetter(stage, signal);
   whereToLook(stage);
   for (let turn = 1; !signal.aborted; turn += 1) {
     await stage.producer.send(feed.next(RECORDS_A_TURN, Date.now()));
+    await ads.next(RECORDS_A_TURN);
     if (turn % TURNS_A_REPORT === 0) {
       const lag = await readLag(stage.service.url, "articles").catch((error: unknown) => String(error));
       const letters = await deadLetters(stage).catch((error: unknown) => String(error));
@@ -47,11 +52,16 @@ function whereToLook({ service, topic, broker, folder }: Stage): void {
   const { url } = service;
   say("where to look:");
   for (const [path, what] of [
-    ["/v1/sources", "the source, its state and counts"],
+    ["/v1/sources", "the six sources, their state and counts"],
     ["/v1/sources/articles/partitions", "watermark, committed, position of each partition"],
     ["/v1/lag", "lag by partition"],
     ["/v1/documents/articles/article-1", "a document with its provenance"],
     [`/v1/documents/articles/${POISON_KEY}`, "the poison record: never stored"],
+    ["/v1/traffic/article-1?by=hour", "beacons counted, with visitors"],
+    ["/v1/campaigns/campaign-1/actions?by=site", "impressions and clicks of a campaign"],
+    ["/v1/campaigns/campaign-1/calibration", "how well served scores predicted clicks"],
+    ["/v1/documents/campaigns/campaign-1", "a campaign"],
+    ["/v1/dials/dial-1", "a reach target"],
     ["/v1/kv/owners", "the three owners of the KV plane"],
     ["/openapi.json", "the contract"],
   ] as const) {

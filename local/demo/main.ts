@@ -7,7 +7,8 @@ import { openStage } from "./stage.ts";
 
 const USAGE = `npm run demo [-- --check]
 
-Starts a broker, the service and an articles feed on this machine.
+Starts a broker, the service and the feeds of the product on this machine: articles, beacons, ad actions, campaigns,
+dials, bids.
 Without flags it runs until Ctrl-C. With --check it produces a fixed set, kills the service with SIGKILL in between,
 verifies everything over HTTP, and exits 0 or says what differed.`;
 

@@ -1,5 +1,4 @@
-import protobuf from "protobufjs";
-import { CONTRACT_FILES } from "../../src/descriptors/builtin.generated.ts";
+import { contractMessage } from "./contract.ts";
 
 /** One record of the articles feed, as a producer would send it. */
 export interface FeedRecord {
@@ -21,11 +20,7 @@ export interface FeedArticle {
   readonly revision: number;
 }
 
-const FILE = "ysearch/streams/v1/article.proto";
-const TIMESTAMP = "google/protobuf/timestamp.proto";
-const root = new protobuf.Root();
-root.addJSON(protobuf.common.get(TIMESTAMP)?.nested ?? {});
-const Article = protobuf.parse(CONTRACT_FILES[FILE] ?? "", root).root.lookupType("ysearch.streams.v1.Article");
+const Article = contractMessage("article.proto", "Article");
 
 /** A field that this build's contract does not have yet: number 30, length-delimited. Producers may be newer than we are. */
 const NEWER_FIELD = Buffer.from([0xf2, 0x01, 0x05, ...Buffer.from("newer")]);

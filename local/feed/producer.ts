@@ -7,7 +7,7 @@ export class FeedProducer {
   readonly #topic: string;
 
   constructor(brokers: readonly string[], topic: string) {
-    const kafka = new Kafka({ clientId: "articles-feed", brokers: [...brokers], logLevel: logLevel.NOTHING });
+    const kafka = new Kafka({ clientId: "demo-feeds", brokers: [...brokers], logLevel: logLevel.NOTHING });
     this.#producer = kafka.producer({
       createPartitioner: Partitioners.DefaultPartitioner,
       allowAutoTopicCreation: false,
@@ -19,10 +19,11 @@ export class FeedProducer {
     await this.#producer.connect();
   }
 
-  /** Sends records in order; resolves when all replicas in sync have them. */
-  async send(records: readonly FeedRecord[]): Promise<void> {
+  /** Sends records in order, to another topic if one is named; resolves when all replicas in sync have them. */
+  async send(records: readonly FeedRecord[], topic = this.#topic): Promise<void> {
+    if (records.length === 0) return;
     const messages = records.map(({ key, value, timestampMs }) => ({ key, value, timestamp: String(timestampMs) }));
-    await this.#producer.send({ topic: this.#topic, acks: -1, messages });
+    await this.#producer.send({ topic, acks: -1, messages });
   }
 
   async close(): Promise<void> {
