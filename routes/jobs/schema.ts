@@ -118,37 +118,10 @@ export interface JobNouns {
 }
 
 /** The schemas of one kind of job. */
-export function jobSchemas<P extends TProperties>({ name, noun, about, errors }: JobNouns, body: P) {
+export function jobSchemas<P extends TProperties>(nouns: JobNouns, body: P) {
+  const { name, noun } = nouns;
   return {
-    submit: {
-      body: Closed(body),
-      ...operation({
-        operationId: `submit${name}`,
-        summary: `Submit a ${noun}`,
-        description: `${about} With \`Idempotency-Key\` a repeated submission is the first one's job: 200. Needs the role operator.`,
-        tag: "jobs",
-        params: NO_PARAMS,
-        querystring: NO_QUERY,
-        response: {
-          200: json("The job that was submitted with this key before, or the dry run.", Type.Union([Job, Preview])),
-          202: json("The job.", Job, LOCATION),
-        },
-        errors: [
-          ...BODY_ERRORS,
-          "SOURCE_UNKNOWN",
-          "PARTITION_UNKNOWN",
-          "JOB_OVERLAPS",
-          "JOB_KEY_REUSED",
-          "JOB_RANGE",
-          "JOB_KIND",
-          "JOBS_TOO_MANY",
-          "BROKER_UNAVAILABLE",
-          "KV_UNAVAILABLE",
-          "NOT_READY",
-          ...errors,
-        ],
-      }),
-    },
+    submit: submitSchema(nouns, body),
     get: operation({
       operationId: `get${name}`,
       summary: `A ${noun}`,
@@ -189,5 +162,37 @@ export function jobSchemas<P extends TProperties>({ name, noun, about, errors }:
         errors: [...BODY_ERRORS, "JOB_UNKNOWN", "KV_UNAVAILABLE", "NOT_READY"],
       }),
     },
+  };
+}
+
+function submitSchema<P extends TProperties>({ name, noun, about, errors }: JobNouns, body: P) {
+  return {
+    body: Closed(body),
+    ...operation({
+      operationId: `submit${name}`,
+      summary: `Submit a ${noun}`,
+      description: `${about} With \`Idempotency-Key\` a repeated submission is the first one's job: 200. Needs the role operator.`,
+      tag: "jobs",
+      params: NO_PARAMS,
+      querystring: NO_QUERY,
+      response: {
+        200: json("The job that was submitted with this key before, or the dry run.", Type.Union([Job, Preview])),
+        202: json("The job.", Job, LOCATION),
+      },
+      errors: [
+        ...BODY_ERRORS,
+        "SOURCE_UNKNOWN",
+        "PARTITION_UNKNOWN",
+        "JOB_OVERLAPS",
+        "JOB_KEY_REUSED",
+        "JOB_RANGE",
+        "JOB_KIND",
+        "JOBS_TOO_MANY",
+        "BROKER_UNAVAILABLE",
+        "KV_UNAVAILABLE",
+        "NOT_READY",
+        ...errors,
+      ],
+    }),
   };
 }

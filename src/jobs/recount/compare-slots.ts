@@ -2,7 +2,7 @@ import type { KeyRange, SlotOwner } from "../../core/counting/keys.ts";
 import { readSlotKey, type SlotName } from "../../core/counting/reading.ts";
 import { decodeSlot, type SlotValues } from "../../core/counting/slot.ts";
 import type { KvPlane } from "../../ports/kv-plane.ts";
-import type { RecountRangeSpec } from "./recount-spec.ts";
+import type { RecountRangeSpec } from "../../control/recount-spec.ts";
 
 /** A counter that two counts of one row disagree about. */
 export interface SlotDifference {

@@ -5,7 +5,7 @@ import { topicEpochOf } from "../../core/topic/binding.ts";
 import { type VerdictDependencies, Verdicts } from "../../fleet/verdicts.ts";
 import type { JobExecutor, JobPlan, JobWork } from "../../ports/jobs.ts";
 import { planRecountJob, type RecountParts, type RecountRequest } from "./recount-plan.ts";
-import { readRecountSpec } from "./recount-spec.ts";
+import { readRecountSpec } from "../../control/recount-spec.ts";
 import { RecountWork } from "./recount-work.ts";
 
 /** Counts rows of counting kinds again, beside live reading. */

@@ -15,7 +15,7 @@ import type { SourceService } from "../../fleet/source-service.ts";
 import { CountingLedgers } from "../../ledgers/counting-ledgers.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { JobPlan } from "../../ports/jobs.ts";
-import type { RecountRangeSpec, RecountSpec } from "./recount-spec.ts";
+import type { RecountRangeSpec, RecountSpec } from "../../control/recount-spec.ts";
 
 /** Which part of a partition; offsets that are left open reach to its ends. */
 export interface PartitionWish {

@@ -15,7 +15,7 @@ import type { JobWork } from "../../ports/jobs.ts";
 import type { RecordBatch } from "../../ports/record-batch.ts";
 import { bytesOf, LogStretches } from "../log-stretch.ts";
 import { compareSlots } from "./compare-slots.ts";
-import type { RecountRangeSpec, RecountSpec } from "./recount-spec.ts";
+import type { RecountRangeSpec, RecountSpec } from "../../control/recount-spec.ts";
 
 /** Memory for the slots of one row that is counted again, in bytes. */
 const CACHE_BYTES = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { invariant } from "../../core/invariant.ts";
+import { invariant } from "../core/invariant.ts";
 
 const Offset = Type.Integer({ minimum: 0 });
 
