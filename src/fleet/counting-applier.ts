@@ -137,8 +137,11 @@ export class CountingApplier implements Applier {
     return this.#alone(async () => {
       await Promise.race([entry.dropped.promise, this.#barrier]);
       if (!entry.dropped.came) await this.#reserve(entry);
+      await this.#parts.context.turns.next();
       if (entry.dropped.came) return undefined;
-      return this.#fold(entry, (entry.counted ??= this.#count(entry.task)));
+      entry.counted ??= this.#count(entry.task);
+      await this.#parts.context.turns.next();
+      return entry.dropped.came ? undefined : this.#fold(entry, entry.counted);
     });
   }
 

@@ -15,6 +15,7 @@ import type { FactsReader } from "./facts.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import type { UnrecordedStop } from "./partition-store.ts";
 import type { RecentErrors } from "./recent-errors.ts";
+import type { Turns } from "./loop-turns.ts";
 import type { SlotMemory } from "./slot-memory.ts";
 import type { SourceTally } from "./source-tally.ts";
 import type { Verdicts } from "./verdicts.ts";
@@ -41,6 +42,8 @@ export interface RunnerContext {
   readonly ledgers: CountingLedgers;
   /** Memory for the slots of counting kinds. */
   readonly slots: SlotMemory;
+  /** For what keeps the thread busy for long. */
+  readonly turns: Turns;
   /** How many offsets a counting runner reserves beyond what it fetched. */
   readonly reserveAhead: number;
   readonly clock: Clock;

@@ -17,6 +17,7 @@ import { Fleet } from "../fleet/fleet.ts";
 import { predecessorOf, recordMember } from "../fleet/member-record.ts";
 import { MemoryBudget } from "../fleet/memory-budget.ts";
 import { RecentErrors } from "../fleet/recent-errors.ts";
+import { LoopTurns } from "../fleet/loop-turns.ts";
 import { SlotMemory } from "../fleet/slot-memory.ts";
 import { SourceService } from "../fleet/source-service.ts";
 import { SourceSurvey } from "../fleet/source-survey.ts";
@@ -124,12 +125,13 @@ function buildFleet(config: StreamsConfig, plane: KvPlane, decoding: DecodingPar
   const { limits } = config;
   const budget = new MemoryBudget(limits.inFlightBytes, limits.sourceFloorBytes);
   const slots = new SlotMemory(limits.slotCacheBytes);
+  const turns = new LoopTurns();
   return new Fleet({
     definitions: decoding.definitions,
     catalog: decoding.catalog,
     builtins: BUILTIN_DESCRIPTORS,
     seeds: config.sources,
-    open: (inForce, before) => openSource({ config, plane, logger, decoding, budget, slots }, inForce, before),
+    open: (inForce, before) => openSource({ config, plane, logger, decoding, budget, slots, turns }, inForce, before),
     backoff: { initialMs: limits.retryInitialMs, maxMs: limits.retryMaxMs },
     follow: { everyMs: limits.boundsEveryMs, drainMs: limits.drainTimeoutMs },
     clock: systemClock,
@@ -144,6 +146,7 @@ interface SourceSurroundings {
   readonly decoding: DecodingParts;
   readonly budget: MemoryBudget;
   readonly slots: SlotMemory;
+  readonly turns: LoopTurns;
 }
 
 async function openSource(
@@ -151,7 +154,7 @@ async function openSource(
   inForce: InForce,
   before: SourceService | undefined,
 ): Promise<SourceService> {
-  const { config, plane, decoding, budget, slots } = surroundings;
+  const { config, plane, decoding, budget, slots, turns } = surroundings;
   const { definition } = inForce;
   const { limits } = config;
   const logger = surroundings.logger.child({ source: definition.name });
@@ -186,6 +189,7 @@ async function openSource(
     audit: new AuditLog(plane.control, systemClock, logger),
     ledgers: new CountingLedgers(plane.control),
     slots,
+    turns,
     reserveAhead: limits.reserveAhead,
     survey,
     source,

@@ -29,6 +29,7 @@ export function serviceParts(given: Given): SourceParts {
     audit: new AuditLog(plane.control, clock, logger),
     ledgers: new CountingLedgers(plane.control),
     slots: new SlotMemory(1_000_000),
+    turns: { next: () => Promise.resolve() },
     reserveAhead: 5,
     logger,
     errors,
