@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRecord, updateRecord } from "../../src/control/json-record.ts";
 import { BindingRecord, recordNames, RevisionRecord } from "../../src/control/records.ts";
@@ -93,7 +93,7 @@ const ask = {
 } as const;
 const view = (article: string, hour: number, metric = "view") => trafficKey("seen", article, metric, hour * HOUR);
 
-function visitors(...hashes: readonly number[]): VisitorSketch {
+function sketchOf(...hashes: readonly number[]): VisitorSketch {
   const sketch = new VisitorSketch();
   for (const hash of hashes) sketch.add(hash, hash);
   return sketch;
@@ -104,10 +104,10 @@ describe("traffic", () => {
     const world = await newWorld();
     await world.rows("beacons", 1, [2]);
     await world.put("beacons", [
-      { key: view("a", 0), counters: [5n], visitors: visitors(1 << 8, 2 << 8) },
-      { key: view("a", 0), row: 2, counters: [1n], visitors: visitors(2 << 8) },
+      { key: view("a", 0), counters: [5n], visitors: sketchOf(1 << 8, 2 << 8) },
+      { key: view("a", 0), row: 2, counters: [1n], visitors: sketchOf(2 << 8) },
       { key: view("a", 0), partition: 1, row: 1, counters: [100n] },
-      { key: view("a", 0), partition: 1, row: 2, counters: [2n ** 60n], visitors: visitors(3 << 8) },
+      { key: view("a", 0), partition: 1, row: 2, counters: [2n ** 60n], visitors: sketchOf(3 << 8) },
       { key: view("a", 1), counters: [7n] },
       { key: view("a", 25, "click"), counters: [3n] },
       { key: view("ab", 0), counters: [1_000n] },
