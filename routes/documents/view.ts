@@ -1,4 +1,4 @@
-import type { DocumentView } from "../../src/ports/control-plane.ts";
+import type { DocumentView } from "../../src/ports/documents.ts";
 import { provenanceBody } from "../schema/provenance.ts";
 import { timeText } from "../schema/values.ts";
 

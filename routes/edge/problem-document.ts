@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import { ERRORS, type ErrorCode, type StreamsError } from "../../src/errors.ts";
-import type { Provenance as ProvenanceView } from "../../src/ports/control-plane.ts";
+import type { Provenance as ProvenanceView } from "../../src/ports/documents.ts";
 import type { VersionDifference } from "../../src/ports/descriptors.ts";
 import { defined } from "../schema/closed.ts";
 import { RETRY_AFTER_SECONDS } from "../limits.ts";

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Provenance as ProvenanceView } from "../../src/ports/control-plane.ts";
+import type { Provenance as ProvenanceView } from "../../src/ports/documents.ts";
 import { Closed } from "./closed.ts";
 import { Count, KnownTime, OffsetText, PartitionNumber, knownTime, offsetText } from "./values.ts";
 

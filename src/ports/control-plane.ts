@@ -5,6 +5,7 @@ import type { PauseInForce } from "../core/pause/pause.ts";
 import type { BarrierCommands } from "./barriers.ts";
 import type { CounterQueries } from "./counters.ts";
 import type { DescriptorCommands } from "./descriptors.ts";
+import type { DialQueries, DocumentQueries } from "./documents.ts";
 import type { InstanceQueries } from "./instances.ts";
 import type { ExplainQueries } from "./explain.ts";
 import type { IngestHealth, IngestLimits } from "./ingest.ts";
@@ -253,39 +254,6 @@ export interface LagQueries {
   all(): LagView;
   /** @throws StreamsError SOURCE_UNKNOWN */
   ofSource(name: string): LagView;
-}
-
-/** Where a stored value came from. */
-export interface Provenance {
-  readonly source: string;
-  readonly partition: number;
-  readonly offset: Offset;
-  readonly topicEpoch: number;
-  readonly revision: number;
-  readonly descriptorVersion: number;
-  readonly timestampMs: number;
-}
-
-/** A stored document and the record that it came from. */
-export interface DocumentView {
-  readonly namespace: string;
-  readonly id: string;
-  readonly body: { readonly format: "json" | "protobuf" | "raw"; readonly bytes: Uint8Array };
-  readonly provenance: Provenance;
-  /** When it was read from the plane. */
-  readonly asOf: number;
-}
-
-/** Reads of single documents. */
-export interface DocumentQueries {
-  /** @throws StreamsError NAMESPACE_UNKNOWN, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
-  read(namespace: string, id: string): Promise<DocumentView>;
-}
-
-/** Reads of single dials. */
-export interface DialQueries {
-  /** @throws StreamsError NAMESPACE_UNKNOWN, NAMESPACE_NEEDED, DOCUMENT_UNKNOWN, DOCUMENT_DELETED (with provenance), KV_UNAVAILABLE */
-  readDial(namespace: string | undefined, id: string): Promise<DocumentView>;
 }
 
 /** The owners of the KV plane, and what its quorums are. */

@@ -4,7 +4,7 @@ import { originOf } from "../core/version.ts";
 import { StreamsError } from "../errors.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { DialQueries, DocumentQueries, DocumentView, Provenance } from "../ports/control-plane.ts";
+import type { DialQueries, DocumentQueries, DocumentView, Provenance } from "../ports/documents.ts";
 import { KvFault, type KvPlane } from "../ports/kv-plane.ts";
 import { sourceOfKind } from "./source-of-kind.ts";
 

@@ -3,12 +3,11 @@ import { type ErrorCode, StreamsError } from "../../../src/errors.ts";
 import type {
   ControlPlane,
   DefinitionView,
-  DocumentView,
   LagView,
   PartitionView,
-  Provenance,
   SourceView,
 } from "../../../src/ports/control-plane.ts";
+import type { DocumentView, Provenance } from "../../../src/ports/documents.ts";
 import type { RepairOrder } from "../../../src/ports/control-plane.ts";
 import type { IngestHealth, IngestLimits } from "../../../src/ports/ingest.ts";
 import type { DescriptorCommands } from "../../../src/ports/descriptors.ts";
