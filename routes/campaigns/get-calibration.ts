@@ -1,39 +1,26 @@
+import type { Static } from "@sinclair/typebox";
 import type { App, RouteContext } from "../app.ts";
-import { defined } from "../schema/closed.ts";
-import { assertEntity, pageBody } from "../schema/counters.ts";
-import { getCalibrationSchema } from "./schema.ts";
+import { assertEntity, entityOfKey } from "../schema/counters.ts";
+import { type CalibrationQueryFields, getCalibrationByKeySchema, getCalibrationSchema } from "./schema.ts";
+import { calibrationBody } from "./view.ts";
 
-/** `GET /v1/campaigns/{campaign}/calibration` */
+/** `GET /v1/campaigns/{campaign}/calibration` and `GET /v1/campaigns/calibration?keyBase64=…` */
 export function getCalibration(app: App, { controlPlane }: RouteContext): void {
+  const answer = async (campaign: string, { article, namespace }: Static<typeof CalibrationQueryFields>) => {
+    if (article !== undefined) assertEntity(article, "query", "/article");
+    return calibrationBody(campaign, article, await controlPlane.counters.calibration(campaign, article, namespace));
+  };
   app.get(
     "/v1/campaigns/:campaign/calibration",
     { schema: getCalibrationSchema, config: { access: "viewer" } },
-    async ({ params: { campaign }, query: { article, namespace } }) => {
+    async ({ params: { campaign }, query }) => {
       assertEntity(campaign, "path", "/campaign");
-      if (article !== undefined) assertEntity(article, "query", "/article");
-      const page = await controlPlane.counters.calibration(campaign, article, namespace);
-      const { impressions, clicks, scoredImpressions, scoredClicks, impressionScores, clickScores, ratio, tables } =
-        page.calibration;
-      return {
-        ...pageBody({ ...page, next: undefined }),
-        campaign,
-        ...defined({
-          article,
-          impressions: `${impressions}`,
-          clicks: `${clicks}`,
-          scoredImpressions: `${scoredImpressions}`,
-          scoredClicks: `${scoredClicks}`,
-          predictedClicks: impressionScores,
-          clickScores,
-          ratio,
-          tables: tables.map(({ edges, buckets }) => ({
-            edges: [...edges],
-            buckets: buckets.map((bucket) =>
-              defined({ ...bucket, impressions: `${bucket.impressions}`, clicks: `${bucket.clicks}` }),
-            ),
-          })),
-        }),
-      };
+      return answer(campaign, query);
     },
+  );
+  app.get(
+    "/v1/campaigns/calibration",
+    { schema: getCalibrationByKeySchema, config: { access: "viewer" } },
+    async ({ query }) => answer(entityOfKey(query.keyBase64), query),
   );
 }

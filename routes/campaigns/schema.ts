@@ -8,8 +8,11 @@ import {
   CountText,
   EntityId,
   EntityIds,
+  EntityKey,
   FromTime,
+  KeyProblem,
   NamespaceQuery,
+  ScoreText,
   Slots,
   ToTime,
 } from "../schema/counters.ts";
@@ -43,7 +46,9 @@ export const ActionsPage = Closed({ ...about, campaign: Text("The campaign."), a
 
 export const ActionsBulk = Closed({
   ...about,
-  items: Type.Array(Closed({ campaign: Text("The campaign."), actions: Actions, next: Next })),
+  items: Type.Array(
+    Closed({ campaign: Text("The campaign."), actions: Type.Optional(Actions), next: Next, problem: KeyProblem }),
+  ),
 });
 
 export const ActionsBody = Closed({
@@ -55,7 +60,6 @@ export const ActionsBody = Closed({
 });
 
 const Share = Type.Number({ minimum: 0, maximum: 1 });
-const Predicted = Type.Number({ minimum: 0, maximum: Number.MAX_VALUE, description: "Sum of the served scores." });
 const Ratio = Type.Optional(
   Type.Number({
     minimum: 0,
@@ -72,8 +76,8 @@ export const CalibrationPage = Closed({
   clicks: CountText,
   scoredImpressions: CountText,
   scoredClicks: CountText,
-  predictedClicks: Predicted,
-  clickScores: Predicted,
+  predictedClicks: ScoreText,
+  clickScores: ScoreText,
   ratio: Ratio,
   tables: Type.Array(
     Closed({
@@ -84,7 +88,7 @@ export const CalibrationPage = Closed({
           to: Share,
           impressions: CountText,
           clicks: CountText,
-          predictedClicks: Predicted,
+          predictedClicks: ScoreText,
           ratio: Ratio,
         }),
       ),
@@ -97,23 +101,42 @@ export const CalibrationPage = Closed({
 });
 
 const CampaignParams = Closed({ campaign: EntityId("campaign") });
-const ERRORS = ["NAMESPACE_UNKNOWN", "NAMESPACE_NEEDED", "COUNTERS_CHANGING", "KV_UNAVAILABLE", "NOT_READY"] as const;
+const ERRORS = ["NAMESPACE_UNKNOWN", "NAMESPACE_NEEDED", "COUNTERS_CHANGING", "KV_UNAVAILABLE"] as const;
+
+/** What can be asked about one campaign. */
+const ACTION_FIELDS = {
+  namespace: NamespaceQuery,
+  by: By,
+  from: FromTime,
+  to: ToTime,
+  breakdown: BreakdownQuery,
+  cursor: CounterCursor,
+};
+export const ActionsQueryFields = Closed(ACTION_FIELDS);
+
+const CALIBRATION_FIELDS = { namespace: NamespaceQuery, article: Type.Optional(EntityId("article")) };
+/** What a calibration can be asked with. */
+export const CalibrationQueryFields = Closed(CALIBRATION_FIELDS);
 
 export const getActionsSchema = operation({
   operationId: "getCampaignActions",
   summary: "Impressions and clicks of a campaign",
   description:
-    "Sums over the ledger rows that count, exact, whatever was replayed or recounted. `from` and `to` hold for hours. At most 1,000 members in one answer.",
+    "Sums over the ledger rows that count, exact, whatever was replayed or recounted. A campaign that nothing was counted for has none. `from` and `to` only with `by=hour`. At most 1,000 members in one answer; where much has to be looked through, it has fewer, or none, and a `next`.",
   tag: "counters",
   params: CampaignParams,
-  querystring: Closed({
-    namespace: NamespaceQuery,
-    by: By,
-    from: FromTime,
-    to: ToTime,
-    breakdown: BreakdownQuery,
-    cursor: CounterCursor,
-  }),
+  querystring: ActionsQueryFields,
+  response: { 200: json("The actions.", ActionsPage) },
+  errors: [...ERRORS, "CURSOR_UNKNOWN"],
+});
+
+export const getActionsByKeySchema = operation({
+  operationId: "getCampaignActionsByKey",
+  summary: "Impressions and clicks of a campaign by the bytes of its key",
+  description: "As getCampaignActions, for ids that a path cannot carry.",
+  tag: "counters",
+  params: NO_PARAMS,
+  querystring: Closed({ keyBase64: EntityKey, ...ACTION_FIELDS }),
   response: { 200: json("The actions.", ActionsPage) },
   errors: [...ERRORS, "CURSOR_UNKNOWN"],
 });
@@ -124,7 +147,7 @@ export const readActionsSchema = {
     operationId: "readCampaignActions",
     summary: "Impressions and clicks of many campaigns",
     description:
-      "As getCampaignActions, for up to 1,000 campaigns, each with at most 100 members; `next` of an item is the cursor for getCampaignActions with the same question. Changes nothing.",
+      "As getCampaignActions, for up to 1,000 campaigns, each with at most 100 members; `next` of an item is the cursor for getCampaignActions with the same question, also where the work of one answer did not suffice for the item. A campaign that no record can have is answered with a `problem`. Changes nothing.",
     tag: "counters",
     params: NO_PARAMS,
     querystring: NO_QUERY,
@@ -140,10 +163,18 @@ export const getCalibrationSchema = operation({
     "Over all articles of a campaign, or one of them: clicks against the sum of served scores, by score bucket.",
   tag: "counters",
   params: CampaignParams,
-  querystring: Closed({
-    namespace: NamespaceQuery,
-    article: Type.Optional(EntityId("article")),
-  }),
+  querystring: CalibrationQueryFields,
+  response: { 200: json("The calibration.", CalibrationPage) },
+  errors: [...ERRORS, "ANSWER_TOO_LARGE"],
+});
+
+export const getCalibrationByKeySchema = operation({
+  operationId: "getCampaignCalibrationByKey",
+  summary: "How well served scores predicted clicks, by the bytes of the campaign's key",
+  description: "As getCampaignCalibration, for ids that a path cannot carry.",
+  tag: "counters",
+  params: NO_PARAMS,
+  querystring: Closed({ keyBase64: EntityKey, ...CALIBRATION_FIELDS }),
   response: { 200: json("The calibration.", CalibrationPage) },
   errors: [...ERRORS, "ANSWER_TOO_LARGE"],
 });

@@ -1,6 +1,6 @@
-import type { ActionCount } from "../../src/ports/counters.ts";
+import type { ActionCount, CalibrationView } from "../../src/ports/counters.ts";
 import { defined } from "../schema/closed.ts";
-import { slotBodies } from "../schema/counters.ts";
+import { pageBody, scoreText, slotBodies } from "../schema/counters.ts";
 import { knownTime } from "../schema/values.ts";
 
 /** Writes ad actions as the API spells them. */
@@ -14,4 +14,37 @@ export function actionBodies(counts: readonly ActionCount[]) {
       slots: slotBodies(slots),
     }),
   );
+}
+
+/** Writes a calibration as the API spells it. */
+export function calibrationBody(
+  campaign: string,
+  article: string | undefined,
+  { calibration, ...about }: CalibrationView,
+) {
+  const { impressions, clicks, scoredImpressions, scoredClicks, impressionScores, clickScores, ratio, tables } =
+    calibration;
+  return defined({
+    ...pageBody({ ...about, next: undefined }),
+    campaign,
+    article,
+    impressions: `${impressions}`,
+    clicks: `${clicks}`,
+    scoredImpressions: `${scoredImpressions}`,
+    scoredClicks: `${scoredClicks}`,
+    predictedClicks: scoreText(impressionScores),
+    clickScores: scoreText(clickScores),
+    ratio,
+    tables: tables.map(({ edges, buckets }) => ({
+      edges: [...edges],
+      buckets: buckets.map((bucket) =>
+        defined({
+          ...bucket,
+          impressions: `${bucket.impressions}`,
+          clicks: `${bucket.clicks}`,
+          predictedClicks: scoreText(bucket.predictedClicks),
+        }),
+      ),
+    })),
+  });
 }

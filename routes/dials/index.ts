@@ -1,9 +1,19 @@
+import type { FastifyReply } from "fastify";
 import type { App, RouteContext } from "../app.ts";
-import { documentText } from "../documents/view.ts";
 import { Document } from "../documents/schema.ts";
+import { documentText } from "../documents/view.ts";
 import { Closed } from "../schema/closed.ts";
-import { assertEntity, EntityId, NamespaceQuery } from "../schema/counters.ts";
-import { json, operation } from "../schema/operation.ts";
+import { assertEntity, EntityId, EntityKey, entityOfKey, NamespaceQuery } from "../schema/counters.ts";
+import { json, NO_PARAMS, operation } from "../schema/operation.ts";
+
+const RESPONSE = { 200: json("The dial.", Document) };
+const ERRORS = [
+  "NAMESPACE_UNKNOWN",
+  "NAMESPACE_NEEDED",
+  "DOCUMENT_UNKNOWN",
+  "DOCUMENT_DELETED",
+  "KV_UNAVAILABLE",
+] as const;
 
 const getDialSchema = operation({
   operationId: "getDial",
@@ -12,26 +22,36 @@ const getDialSchema = operation({
   tag: "documents",
   params: Closed({ id: EntityId("dial") }),
   querystring: Closed({ namespace: NamespaceQuery }),
-  response: { 200: json("The dial.", Document) },
-  errors: [
-    "NAMESPACE_UNKNOWN",
-    "NAMESPACE_NEEDED",
-    "DOCUMENT_UNKNOWN",
-    "DOCUMENT_DELETED",
-    "KV_UNAVAILABLE",
-    "NOT_READY",
-  ],
+  response: RESPONSE,
+  errors: ERRORS,
+});
+
+const getDialByKeySchema = operation({
+  operationId: "getDialByKey",
+  summary: "A dial by the bytes of its key",
+  description: "As getDial, for ids that a path cannot carry.",
+  tag: "documents",
+  params: NO_PARAMS,
+  querystring: Closed({ keyBase64: EntityKey, namespace: NamespaceQuery }),
+  response: RESPONSE,
+  errors: ERRORS,
 });
 
 /** Registers `/v1/dials`. */
 export function registerDials(app: App, { controlPlane }: RouteContext): void {
+  const answer = async (reply: FastifyReply, namespace: string | undefined, id: string) => {
+    const dial = await controlPlane.dials.readDial(namespace, id);
+    return reply.type("application/json; charset=utf-8").send(documentText(dial));
+  };
   app.get(
     "/v1/dials/:id",
     { schema: getDialSchema, config: { access: "viewer" } },
     async ({ params: { id }, query }, reply) => {
       assertEntity(id, "path", "/id");
-      const dial = await controlPlane.dials.readDial(query.namespace, id);
-      return reply.type("application/json; charset=utf-8").send(documentText(dial));
+      return answer(reply, query.namespace, id);
     },
+  );
+  app.get("/v1/dials", { schema: getDialByKeySchema, config: { access: "viewer" } }, async ({ query }, reply) =>
+    answer(reply, query.namespace, entityOfKey(query.keyBase64)),
   );
 }

@@ -1,6 +1,7 @@
 import { documentId } from "../../src/core/keys.ts";
 import type { App, RouteContext } from "../app.ts";
 import { malformed } from "../edge/refusals.ts";
+import { readBase64 } from "../schema/values.ts";
 import { getDocumentByKeySchema } from "./schema.ts";
 import { documentText } from "./view.ts";
 
@@ -17,9 +18,4 @@ export function getDocumentByKey(app: App, { controlPlane }: RouteContext): void
       return reply.type("application/json; charset=utf-8").send(documentText(document));
     },
   );
-}
-
-/** Reads base64 of either alphabet; the schema's pattern has refused what could be read in two ways. */
-function readBase64(text: string): Buffer {
-  return Buffer.from(text.replaceAll("-", "+").replaceAll("_", "/"), "base64");
 }

@@ -1,13 +1,28 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { DOCUMENT_ID_BYTES_MAX } from "../../src/core/keys.ts";
+import { SCORE_SCALE } from "../../src/core/counting/settings.ts";
+import { SKETCH_STANDARD_ERROR } from "../../src/core/counting/sketch.ts";
+import { documentId, DOCUMENT_ID_BYTES_MAX } from "../../src/core/keys.ts";
 import type { CounterPage, SlotShare } from "../../src/ports/counters.ts";
 import { malformed } from "../edge/refusals.ts";
 import { Closed, defined } from "./closed.ts";
 import { readTime } from "./operator-values.ts";
-import { Count, NAME_PATTERN, OffsetText, PartitionNumber, Text, TimeInput, offsetText, timeText } from "./values.ts";
+import {
+  Count,
+  KEY_BASE64_PATTERN,
+  knownTime,
+  KnownTime,
+  NAME_PATTERN,
+  OffsetText,
+  offsetText,
+  PartitionNumber,
+  readBase64,
+  Text,
+  TimeInput,
+  timeText,
+} from "./values.ts";
 
-/** Standard error of the estimate of distinct visitors, stated where it is shown. */
-export const VISITORS_ERROR_PERCENT = 1.63;
+/** Standard error of the estimate of distinct visitors in percent, stated where it is shown. */
+export const VISITORS_ERROR_PERCENT = Math.round(SKETCH_STANDARD_ERROR * 10_000) / 100;
 
 /** A count: it may outgrow the integers that JSON readers keep exactly. */
 export const CountText = Type.String({
@@ -30,9 +45,9 @@ export const BreakdownQuery = Type.Optional(
 );
 
 /** Beginning of the spans that are wanted. */
-export const FromTime = Type.Optional(TimeInput("Spans that start at or after this time."));
+export const FromTime = Type.Optional(TimeInput("Slots that start at or after this time."));
 /** End of the spans that are wanted. */
-export const ToTime = Type.Optional(TimeInput("Spans that start before this time."));
+export const ToTime = Type.Optional(TimeInput("Slots that start before this time."));
 
 /** An entity in a path. */
 export function EntityId(what: string) {
@@ -44,10 +59,29 @@ export function EntityId(what: string) {
   });
 }
 
-/** Keys of a bulk read. */
+/** An entity whose id a path cannot carry: `.` and `..`. */
+export const EntityKey = Type.String({
+  pattern: KEY_BASE64_PATTERN,
+  description: "The id's UTF-8 bytes in base64 or base64url, padding optional. In plain base64, write + as %2B.",
+  examples: ["Li4"],
+});
+
+/** Keys of a bulk read. One that no record has is answered with a problem of its own. */
 export function EntityIds(what: string) {
-  return Type.Array(EntityId(what), { minItems: 1, maxItems: 1_000, description: "At most 1,000." });
+  return Type.Array(Type.String({ maxLength: 4_096, description: `Id of the ${what}: 1 to 512 bytes of UTF-8.` }), {
+    minItems: 1,
+    maxItems: 1_000,
+    description: "At most 1,000.",
+  });
 }
+
+/** Why one key of a bulk read has no answer; the others do. */
+export const KeyProblem = Type.Optional(
+  Closed(
+    { code: Type.Literal("REQUEST_MALFORMED"), detail: Text("What is wrong with it.") },
+    { description: "Instead of an answer." },
+  ),
+);
 
 export const AsOf = Type.Array(
   Type.Union([
@@ -67,7 +101,11 @@ export const Slots = Type.Optional(
       until: OffsetText,
       revision: Count("Revision that the row is counted under."),
       offset: OffsetText,
-      counters: Type.Array(CountText, { description: "As stored; scores in billionths." }),
+      start: Type.Optional(KnownTime),
+      counters: Type.Array(CountText, {
+        description:
+          "As stored. Traffic: the count. Ad actions: impressions, clicks; by article also the sums of served scores over both, in billionths, and per score bucket impressions, clicks, the sum over its impressions.",
+      }),
       visitors: Type.Optional(Count("Estimate.")),
     }),
     { description: "With `breakdown=slots`: each row's share, up to and with the record at `offset`." },
@@ -76,9 +114,10 @@ export const Slots = Type.Optional(
 
 /** Writes slots as the API spells them. */
 export function slotBodies(slots: readonly SlotShare[] | undefined): Static<typeof Slots> | undefined {
-  return slots?.map(({ from, until, offset, counters, visitors, ...rest }) =>
+  return slots?.map(({ from, until, offset, startMs, counters, visitors, ...rest }) =>
     defined({
       ...rest,
+      start: startMs === undefined ? undefined : knownTime(startMs),
       from: offsetText(from) ?? "0",
       until: offsetText(until) ?? "0",
       offset: offsetText(offset) ?? "0",
@@ -117,8 +156,53 @@ export function readSpan(
 }
 
 /** @throws StreamsError REQUEST_MALFORMED for an id that no record has */
-export function assertEntity(id: string, place: "path" | "body" | "query", pointer: string): void {
-  if (Buffer.byteLength(id) > DOCUMENT_ID_BYTES_MAX) {
-    throw malformed(place, pointer, `it has more than ${DOCUMENT_ID_BYTES_MAX} bytes`);
-  }
+export function assertEntity(id: string, place: "path" | "query", pointer: string): void {
+  const fault = entityFault(id);
+  if (fault !== undefined) throw malformed(place, pointer, fault);
+}
+
+/** The id that `keyBase64` spells. @throws StreamsError REQUEST_MALFORMED for bytes that no record has as its key */
+export function entityOfKey(keyBase64: string): string {
+  const id = documentId(readBase64(keyBase64));
+  if (id === undefined)
+    throw malformed("query", "/keyBase64", "the key is not 1 to 512 bytes of UTF-8: nothing has it");
+  return id;
+}
+
+/**
+ * Answers a bulk read key by key, in the order of the keys: `read` is asked for those that a record can have, and `answerOf`
+ * makes of each of its items what is answered.
+ */
+export async function answerKeys<Item, Answer>(
+  keys: readonly string[],
+  read: (keys: readonly string[]) => Promise<CounterPage<Item>>,
+  answerOf: (key: string, item: Item | undefined, problem: Static<typeof KeyProblem> | undefined) => Answer,
+) {
+  const page = await read(keys.filter((key) => entityFault(key) === undefined));
+  const items = page.items[Symbol.iterator]();
+  const answers = keys.map((key) => {
+    const detail = entityFault(key);
+    if (detail !== undefined) return answerOf(key, undefined, { code: "REQUEST_MALFORMED", detail });
+    return answerOf(key, items.next().value, undefined);
+  });
+  return { ...pageBody(page), items: answers };
+}
+
+/** What keeps a text from being the key of any record; undefined: nothing. */
+function entityFault(id: string): string | undefined {
+  if (id === "") return "it is empty";
+  return Buffer.byteLength(id) > DOCUMENT_ID_BYTES_MAX ? `it has more than ${DOCUMENT_ID_BYTES_MAX} bytes` : undefined;
+}
+
+/** A sum of scores: decimal, exact, nine digits behind the point. */
+export const ScoreText = Type.String({
+  pattern: "^(?:0|[1-9][0-9]*)\\.[0-9]{9}$",
+  description: "Decimal, exact: scores are summed in billionths.",
+  examples: ["0.500000000"],
+});
+
+/** Writes a sum of scores that is in billionths. */
+export function scoreText(billionths: bigint): string {
+  const scale = BigInt(SCORE_SCALE);
+  return `${billionths / scale}.${`${billionths % scale}`.padStart(9, "0")}`;
 }

@@ -18,6 +18,11 @@ export const OFFSET_PATTERN = "^(?:0|[1-9][0-9]{0,15})$";
 export const KEY_BASE64_PATTERN =
   "^(?!$)(?:[A-Za-z0-9+/_-]{4}){0,170}(?:[A-Za-z0-9+/_-][AQgw](?:==)?|[A-Za-z0-9+/_-]{2}[AEIMQUYcgkosw048]=?)?$";
 
+/** Reads base64 of either alphabet that {@link KEY_BASE64_PATTERN} has let through: it can be read in one way only. */
+export function readBase64(text: string): Buffer {
+  return Buffer.from(text.replaceAll("-", "+").replaceAll("_", "/"), "base64");
+}
+
 /** RFC 3339 in UTC with milliseconds, as every time is written. */
 export const TIME_PATTERN =
   "^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z$";

@@ -8,7 +8,9 @@ import {
   CountText,
   EntityId,
   EntityIds,
+  EntityKey,
   FromTime,
+  KeyProblem,
   NamespaceQuery,
   Slots,
   ToTime,
@@ -45,7 +47,9 @@ export const TrafficPage = Closed({ ...about, article: Text("The article."), tra
 
 export const TrafficBulk = Closed({
   ...about,
-  items: Type.Array(Closed({ article: Text("The article."), traffic: Traffic, next: Next })),
+  items: Type.Array(
+    Closed({ article: Text("The article."), traffic: Type.Optional(Traffic), next: Next, problem: KeyProblem }),
+  ),
 });
 
 export const TrafficBody = Closed({
@@ -57,24 +61,39 @@ export const TrafficBody = Closed({
   by: By,
 });
 
-const ERRORS = ["NAMESPACE_UNKNOWN", "NAMESPACE_NEEDED", "COUNTERS_CHANGING", "KV_UNAVAILABLE", "NOT_READY"] as const;
+/** What can be asked about one article. */
+const FIELDS = {
+  namespace: NamespaceQuery,
+  metric: Metric,
+  from: FromTime,
+  to: ToTime,
+  by: By,
+  breakdown: BreakdownQuery,
+  cursor: CounterCursor,
+};
+export const TrafficQueryFields = Closed(FIELDS);
+
+const ERRORS = ["NAMESPACE_UNKNOWN", "NAMESPACE_NEEDED", "COUNTERS_CHANGING", "KV_UNAVAILABLE"] as const;
 
 export const getTrafficSchema = operation({
   operationId: "getTraffic",
   summary: "Traffic of an article",
   description:
-    "Sums over the ledger rows that count, exact, whatever was replayed or recounted. An article that nothing was counted for has no spans. At most 1,000 in one answer.",
+    "Sums over the ledger rows that count, exact, whatever was replayed or recounted. An article that nothing was counted for has no spans. At most 1,000 in one answer; where much has to be looked through, it has fewer, or none, and a `next`.",
   tag: "counters",
   params: Closed({ article: EntityId("article") }),
-  querystring: Closed({
-    namespace: NamespaceQuery,
-    metric: Metric,
-    from: FromTime,
-    to: ToTime,
-    by: By,
-    breakdown: BreakdownQuery,
-    cursor: CounterCursor,
-  }),
+  querystring: TrafficQueryFields,
+  response: { 200: json("The traffic.", TrafficPage) },
+  errors: [...ERRORS, "CURSOR_UNKNOWN"],
+});
+
+export const getTrafficByKeySchema = operation({
+  operationId: "getTrafficByKey",
+  summary: "Traffic of an article by the bytes of its key",
+  description: "As getTraffic, for ids that a path cannot carry.",
+  tag: "counters",
+  params: NO_PARAMS,
+  querystring: Closed({ keyBase64: EntityKey, ...FIELDS }),
   response: { 200: json("The traffic.", TrafficPage) },
   errors: [...ERRORS, "CURSOR_UNKNOWN"],
 });
@@ -85,7 +104,7 @@ export const readTrafficSchema = {
     operationId: "readTraffic",
     summary: "Traffic of many articles",
     description:
-      "As getTraffic, for up to 1,000 articles, each with at most 100 spans; `next` of an item is the cursor for getTraffic with the same question. Changes nothing.",
+      "As getTraffic, for up to 1,000 articles, each with at most 100 spans; `next` of an item is the cursor for getTraffic with the same question, also where the work of one answer did not suffice for the item. An article that no record can have is answered with a `problem`. Changes nothing.",
     tag: "counters",
     params: NO_PARAMS,
     querystring: NO_QUERY,

@@ -14,6 +14,8 @@ export interface SlotShare {
   readonly revision: number;
   /** The last record of the row that this counter holds. */
   readonly offset: Offset;
+  /** Where the slot begins, of traffic: a span may hold many. */
+  readonly startMs?: number;
   readonly counters: readonly bigint[];
   readonly visitors?: number;
 }
@@ -63,7 +65,10 @@ export interface ActionCount {
   readonly slots?: readonly SlotShare[];
 }
 
-/** What was read, up to where each partition was applied at least, and where to go on. */
+/**
+ * What was read, up to where each partition was applied at least, and where to go on: an answer takes bounded work, so it may
+ * have few items, or none, and a `next`.
+ */
 export interface CounterPage<Item> {
   readonly namespace: string;
   readonly source: string;
@@ -73,7 +78,7 @@ export interface CounterPage<Item> {
   readonly next: string | undefined;
 }
 
-/** The answer for one of many keys. */
+/** The answer for one of many keys; its `next` is a cursor of the same question about that key alone. */
 export interface KeyedItems<Item> {
   readonly key: string;
   readonly items: readonly Item[];
@@ -101,6 +106,6 @@ export interface CounterQueries {
     campaigns: readonly string[],
     query: Omit<ActionsQuery, "campaign" | "cursor">,
   ): Promise<CounterPage<KeyedItems<ActionCount>>>;
-  /** Of a campaign, or of one article in it. @throws as {@link traffic} */
+  /** Of a campaign, or of one article in it. @throws as {@link traffic}; ANSWER_TOO_LARGE where that takes too much work */
   calibration(campaign: string, article: string | undefined, namespace: string | undefined): Promise<CalibrationView>;
 }

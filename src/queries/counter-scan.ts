@@ -1,8 +1,8 @@
+import { compareBytes } from "../core/cell.ts";
 import type { KeyRange } from "../core/counting/keys.ts";
 import { type FoundSlot, readSlotKey, type SlotName } from "../core/counting/reading.ts";
 import { decodeSlot } from "../core/counting/slot.ts";
-import { StreamsError } from "../errors.ts";
-import type { KvPlane } from "../ports/kv-plane.ts";
+import type { KvPlane, ScannedCell } from "../ports/kv-plane.ts";
 
 /** A slot as it was found under its key. */
 export interface NamedSlot extends FoundSlot {
@@ -10,52 +10,105 @@ export interface NamedSlot extends FoundSlot {
   readonly offset: number;
 }
 
-/** What a scan looks for. */
-export interface CounterScan {
-  readonly range: KeyRange;
-  /** Where an earlier scan of the range left off. */
-  readonly cursor: string | undefined;
-  /** What belongs together in an answer; equal ones follow each other in the order of keys. Undefined: not wanted. */
-  readonly groupOf: (name: SlotName) => string | undefined;
-  readonly groupsMax: number;
+/** How many cells may still be looked at; scans of one question share it. */
+export interface ScanBudget {
+  cells: number;
 }
 
-/** Slots by group, whole groups only. */
-export interface ScannedGroups {
-  readonly groups: readonly (readonly NamedSlot[])[];
-  readonly next: string | undefined;
+/** What a scan looks for. */
+export interface CounterScan<Item> {
+  readonly range: KeyRange;
+  /** Where an earlier scan of the range left off: a key in it. */
+  readonly start: Uint8Array | undefined;
+  /** What belongs together in an answer; equal ones follow each other in the order of keys. Undefined: not wanted. */
+  readonly groupOf: (name: SlotName) => string | undefined;
+  /** Where to go on behind a slot that is not wanted; undefined, or not beyond it: at the next one. */
+  readonly skipTo?: (name: SlotName) => Uint8Array | undefined;
+  /** Whether a slot is summed; those of recounts under way and of replaced rows are not. */
+  readonly counts: (name: SlotName) => boolean;
+  /** Makes what is answered of a whole group, slots in the order of keys, at least one. */
+  readonly itemsOf: (slots: readonly NamedSlot[]) => readonly Item[];
+  readonly groupsMax: number;
+  readonly budget: ScanBudget;
+}
+
+/** What whole groups came to. `next` is the key to go on at; undefined: the range was read to its end. */
+export interface Scanned<Item> {
+  readonly items: readonly Item[];
+  readonly next: Uint8Array | undefined;
 }
 
 /** Cells of one page of the plane's. */
 const PAGE_CELLS = 2_000;
 
-/** Reads the slots of a range by group, up to so many groups. @throws StreamsError CURSOR_UNKNOWN; KvFault */
-export async function scanGroups(plane: KvPlane, source: string, scan: CounterScan): Promise<ScannedGroups> {
-  const groups = new Map<string, NamedSlot[]>();
-  let from: Uint8Array | undefined = startOf(scan);
-  while (from !== undefined) {
-    const page = await plane.scan({ space: "slot", from, to: scan.range.to, limit: PAGE_CELLS });
-    for (const { key, order, bytes } of page.cells) {
-      const name = readSlotKey(key);
-      const group = name.owner.source === source ? scan.groupOf(name) : undefined;
-      if (group === undefined) continue;
-      const known = groups.get(group);
-      if (known === undefined && groups.size === scan.groupsMax) {
-        return { groups: [...groups.values()], next: Buffer.from(key).toString("base64url") };
-      }
-      const slot = { name, owner: name.owner, ...decodeSlot({ order, bytes }) };
-      if (known === undefined) groups.set(group, [slot]);
-      else known.push(slot);
+/**
+ * Reads a range group by group, up to so many, or until the budget is used up: then with fewer, perhaps none, and a `next`.
+ * A group is never divided, so one of them may take more. What is made of a group is made when it ends, page by page: no
+ * turn of the event loop sums them all. @throws KvFault
+ */
+export async function scanGroups<Item>(plane: KvPlane, scan: CounterScan<Item>): Promise<Scanned<Item>> {
+  const { range, budget } = scan;
+  const groups = new Groups(scan);
+  let from: Uint8Array | undefined = scan.start ?? range.from;
+  while (from !== undefined && compareBytes(from, range.to) < 0) {
+    if (budget.cells <= 0 && groups.mayEnd()) return groups.endAt(from);
+    const page = await plane.scan({ space: "slot", from, to: range.to, limit: PAGE_CELLS });
+    budget.cells -= page.cells.length;
+    let skip: Uint8Array | undefined;
+    for (const cell of page.cells) {
+      if (skip !== undefined && compareBytes(cell.key, skip) < 0) continue;
+      const name = readSlotKey(cell.key);
+      const group = scan.groupOf(name);
+      if (group === undefined) skip = scan.skipTo?.(name);
+      else if (!groups.take(group, name, cell)) return groups.endAt(cell.key);
     }
-    from = page.next;
+    from = page.next === undefined || skip === undefined || compareBytes(page.next, skip) >= 0 ? page.next : skip;
   }
-  return { groups: [...groups.values()], next: undefined };
+  return groups.end();
 }
 
-function startOf({ range, cursor }: CounterScan): Uint8Array {
-  if (cursor === undefined) return range.from;
-  const start = Buffer.from(cursor, "base64url");
-  const within = Buffer.compare(start, range.from) >= 0 && Buffer.compare(start, range.to) < 0;
-  if (!within) throw new StreamsError("CURSOR_UNKNOWN", "it is no cursor of this question");
-  return start;
+/** The groups of a scan: the one that is open, and what came of those before. */
+class Groups<Item> {
+  readonly #scan: CounterScan<Item>;
+  readonly #items: Item[] = [];
+  #ended = 0;
+  #open: { readonly name: string; readonly key: Uint8Array; readonly slots: NamedSlot[] } | undefined;
+
+  constructor(scan: CounterScan<Item>) {
+    this.#scan = scan;
+  }
+
+  /** Takes a slot of a group; false when there are groups enough without it. */
+  take(group: string, name: SlotName, { key, order, bytes }: ScannedCell): boolean {
+    if (!this.#scan.counts(name)) return true;
+    if (this.#open?.name !== group) {
+      this.#close();
+      if (this.#ended === this.#scan.groupsMax) return false;
+      this.#open = { name: group, key, slots: [] };
+    }
+    this.#open.slots.push({ name, owner: name.owner, ...decodeSlot({ order, bytes }) });
+    return true;
+  }
+
+  /** Whether ending here is progress: only a first group that is still open must be read on. */
+  mayEnd(): boolean {
+    return this.#open === undefined || this.#ended > 0;
+  }
+
+  /** Ends at a key, or at the beginning of the group that is open there. */
+  endAt(key: Uint8Array): Scanned<Item> {
+    return { items: this.#items, next: this.#open?.key ?? key };
+  }
+
+  end(): Scanned<Item> {
+    this.#close();
+    return { items: this.#items, next: undefined };
+  }
+
+  #close(): void {
+    if (this.#open === undefined) return;
+    this.#items.push(...this.#scan.itemsOf(this.#open.slots));
+    this.#ended += 1;
+    this.#open = undefined;
+  }
 }

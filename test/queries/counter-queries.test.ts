@@ -139,7 +139,7 @@ describe("traffic", () => {
       { partition: 1, known: true, offset: 77 },
     ]);
     expect(items[0]?.slots).toEqual([
-      { partition: 1, log: 0, row: 2, from: 100, until: 200, revision: 1, offset: 140, counters: [4n] },
+      { partition: 1, log: 0, row: 2, from: 100, until: 200, revision: 1, offset: 140, startMs: 0, counters: [4n] },
     ]);
   });
 
@@ -296,7 +296,7 @@ describe("ad actions", () => {
       { key: actionKey("ads", "c", "article", "b"), row: 2, counters: [1n, 0n, 0n, 0n, 1n, 0n, 0n] },
     ]);
     const whole = (await world.reader.calibration("c", undefined, undefined)).calibration;
-    expect([whole.impressions, whole.clicks, whole.impressionScores]).toEqual([7n, 2n, 1.5]);
+    expect([whole.impressions, whole.clicks, whole.impressionScores]).toEqual([7n, 2n, 1_500_000_000n]);
     expect(whole.tables.map(({ edges }) => edges)).toEqual([[0.1], []]);
     const one = (await world.reader.calibration("c", "a", undefined)).calibration;
     expect(one.impressions).toBe(6n);

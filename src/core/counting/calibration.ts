@@ -16,8 +16,8 @@ export interface CalibrationBucket {
   readonly to: number;
   readonly impressions: bigint;
   readonly clicks: bigint;
-  /** Clicks that were predicted: the sum of the served scores of its impressions. */
-  readonly predictedClicks: number;
+  /** Clicks that were predicted, in billionths: the sum of the served scores of its impressions. */
+  readonly predictedClicks: bigint;
   /** Clicks per click that was predicted: above 1 the prediction was too low. Undefined when none was. */
   readonly ratio: number | undefined;
 }
@@ -35,9 +35,9 @@ export interface Calibration {
   /** Those that were served with a score: what is predicted is predicted for them. */
   readonly scoredImpressions: bigint;
   readonly scoredClicks: bigint;
-  /** Sums of the served scores. */
-  readonly impressionScores: number;
-  readonly clickScores: number;
+  /** Sums of the served scores, in billionths. */
+  readonly impressionScores: bigint;
+  readonly clickScores: bigint;
   /** Clicks with a score per click that was predicted; undefined when none was. */
   readonly ratio: number | undefined;
   readonly tables: readonly CalibrationTable[];
@@ -51,7 +51,9 @@ export function calibrate(slots: readonly PairSlot[]): Calibration {
     const length = bucketValue(slot.edges.length + 1, "impressions");
     invariant(slot.counters.length === length, "SLOT_SHAPE", `a pair of ${slot.counters.length} values, not ${length}`);
     const name = slot.edges.join("/");
-    tables.set(name, [...(tables.get(name) ?? []), slot]);
+    const alike = tables.get(name);
+    if (alike === undefined) tables.set(name, [slot]);
+    else alike.push(slot);
   }
   const summed = [...tables.values()].map(tableOf);
   const buckets = summed.flatMap((table) => table.buckets);
@@ -62,8 +64,8 @@ export function calibrate(slots: readonly PairSlot[]): Calibration {
     clicks: total(CLICKS),
     scoredImpressions: scored("impressions"),
     scoredClicks: scored("clicks"),
-    impressionScores: unscaled(impressionScores),
-    clickScores: unscaled(total(CLICK_SCORES)),
+    impressionScores,
+    clickScores: total(CLICK_SCORES),
     ratio: ratioOf(scored("clicks"), impressionScores),
     tables: summed,
   };
@@ -81,7 +83,7 @@ function tableOf(slots: readonly PairSlot[]): CalibrationTable {
       to,
       impressions: sum(bucket, "impressions"),
       clicks,
-      predictedClicks: unscaled(scores),
+      predictedClicks: scores,
       ratio: ratioOf(clicks, scores),
     };
   });

@@ -161,15 +161,15 @@ describe("calibration", () => {
       clicks: 2n,
       scoredImpressions: 10n,
       scoredClicks: 2n,
-      impressionScores: 1.55,
-      clickScores: 0.25,
+      impressionScores: 1_550_000_000n,
+      clickScores: 250_000_000n,
       ratio: 2 / 1.55,
       tables: [
         {
           edges,
           buckets: [
-            { from: 0, to: 0.1, impressions: 7n, clicks: 1n, predictedClicks: 0.35, ratio: 1 / 0.35 },
-            { from: 0.1, to: 1, impressions: 3n, clicks: 1n, predictedClicks: 1.2, ratio: 1 / 1.2 },
+            { from: 0, to: 0.1, impressions: 7n, clicks: 1n, predictedClicks: 350_000_000n, ratio: 1 / 0.35 },
+            { from: 0.1, to: 1, impressions: 3n, clicks: 1n, predictedClicks: 1_200_000_000n, ratio: 1 / 1.2 },
           ],
         },
       ],
@@ -194,7 +194,7 @@ describe("calibration", () => {
 
   it("is exact past 2^53", () => {
     const large = 2n ** 70n;
-    const sums = calibrate([{ edges: [], counters: [large, 0n, 0n, 0n, large, 0n, 0n] }]);
-    expect([sums.impressions, sums.scoredImpressions]).toEqual([large, large]);
+    const sums = calibrate([{ edges: [], counters: [large, 0n, large + 1n, 0n, large, 0n, large + 1n] }]);
+    expect([sums.impressions, sums.scoredImpressions, sums.impressionScores]).toEqual([large, large, large + 1n]);
   });
 });
