@@ -24,13 +24,14 @@ import { type SourceOfKind, sourceOfKind } from "./source-of-kind.ts";
 export const COUNTERS_PAGE_MAX = 1_000;
 /** Of each key of a bulk read. */
 export const COUNTERS_KEY_PAGE_MAX = 100;
-/** Slots that one answer looks at, about; a bulk read, and a calibration. */
-const PAGE_CELLS_MAX = 20_000;
-const BULK_CELLS_MAX = 200_000;
+/** Slots that one answer looks at, about. */
+export const PAGE_CELLS_MAX = 20_000;
+/** The same for all keys of a bulk read together, and for a calibration. */
+export const BULK_CELLS_MAX = 200_000;
 /** Keys of a bulk read that are scanned at once. */
 const SCANS_AT_ONCE = 8;
-/** How often a read begins anew because rows were exchanged under it. */
-const ATTEMPTS = 5;
+/** How often a read is tried while rows are exchanged under it. */
+export const COUNTERS_ATTEMPTS = 5;
 
 interface Items<Item> {
   readonly items: readonly Item[];
@@ -136,7 +137,7 @@ export class CounterReader implements CounterQueries {
    * be half of each. @throws StreamsError COUNTERS_CHANGING
    */
   async #read<Value>({ source, namespace }: SourceOfKind, read: (rows: SummedRows) => Promise<Value>) {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < COUNTERS_ATTEMPTS; attempt += 1) {
       const { rows, asOf } = await countedRows(this.#plane, source);
       const value = await read(rows);
       const after = await summedRows(this.#plane, source);

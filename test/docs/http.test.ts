@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { WAIT_PATTERN } from "../../routes/edge/waits.ts";
 import { DEFAULT_HTTP_LIMITS } from "../../routes/limits.ts";
+import { VISITORS_ERROR_PERCENT } from "../../routes/schema/counters.ts";
 import { LIMITS } from "../../src/config/limits.ts";
 import { BARRIER_LIFE_MS, BARRIER_SLOTS } from "../../src/control/barrier-records.ts";
 import { RATE_WINDOW_MS } from "../../src/core/time-to-loss.ts";
@@ -14,6 +15,13 @@ import { GAP_PAGES_MAX } from "../../src/gaps/gaps-within.ts";
 import { LETTER_ORIGINS_MAX } from "../../src/letters/letter-scan.ts";
 import { LETTER_ATTEMPTS_MAX } from "../../src/letters/redrive-work.ts";
 import { INGEST_REASONS } from "../../src/ports/ingest.ts";
+import {
+  BULK_CELLS_MAX,
+  COUNTERS_ATTEMPTS,
+  COUNTERS_KEY_PAGE_MAX,
+  COUNTERS_PAGE_MAX,
+  PAGE_CELLS_MAX,
+} from "../../src/queries/counter-queries.ts";
 import { ROOT } from "../tidy/files.ts";
 
 const text = readFileSync(join(ROOT, "docs/http.md"), "utf8").replaceAll(/\s+/g, " ");
@@ -34,6 +42,19 @@ const SAID: readonly (readonly [said: string, decidedBy: unknown, value: unknown
   [`until \`expiresAt\`, ${INSTANCE_LIFE_MS / 1_000} seconds after its last word`, true, true],
   [`at ${LETTER_ATTEMPTS_MAX} attempts no further one is made`, true, true],
   [`Letters of more than ${LETTER_ORIGINS_MAX.toLocaleString("en")} records at once`, true, true],
+  [`a standard error of ${VISITORS_ERROR_PERCENT} %`, true, true],
+  [
+    `at most ${COUNTERS_PAGE_MAX.toLocaleString("en")} spans or members (of a bulk read ${COUNTERS_KEY_PAGE_MAX} of`,
+    true,
+    true,
+  ],
+  [
+    `after about ${PAGE_CELLS_MAX.toLocaleString("en")} slots (a bulk read ${BULK_CELLS_MAX.toLocaleString("en")})`,
+    true,
+    true,
+  ],
+  [`A calibration of more than ${BULK_CELLS_MAX.toLocaleString("en")} slots`, true, true],
+  [`begin anew, ${WORDS[COUNTERS_ATTEMPTS]} times in all, and then 503`, true, true],
   ["waits up to 20 seconds", new RegExp(WAIT_PATTERN).test("20"), !new RegExp(WAIT_PATTERN).test("21")],
   ["has moved in the last hour", RATE_WINDOW_MS, 3_600_000],
   ["measured once each `limits.boundsEvery`", "boundsEvery" in LIMITS, true],
