@@ -123,6 +123,7 @@ class OwnerMain {
       const began = systemClock.monotonic();
       const allowed = this.#size.changes(this.#environment.pages());
       const some = this.#environment.merge(cells, allowed);
+      this.#file.reach(this.#environment.mark().storedBytes);
       this.#size.took(some, allowed, systemClock.monotonic() - began);
       changed += some;
       flushed(cells.passed);

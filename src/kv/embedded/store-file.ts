@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from "node:fs";
 import { endianness } from "node:os";
 import { join } from "node:path";
 
@@ -45,6 +45,14 @@ export class StoreFile {
     const found = statSync(this.#path, { throwIfNoEntry: false });
     if (found?.dev === this.#opened.dev && found.ino === this.#opened.ino) return;
     throw new MissingStore(`${this.#path} was ${found === undefined ? "removed" : "replaced"} while it was open`);
+  }
+
+  /**
+   * To be called after each transaction with how far the store reaches: pages that one takes at the end and gives up again
+   * are counted by LMDB and never written, and a file that ends before them looks as if it had been cut.
+   */
+  reach(storedBytes: number): void {
+    if (statSync(this.#path).size < storedBytes) truncateSync(this.#path, storedBytes);
   }
 }
 
