@@ -96,6 +96,16 @@ describe("a scan", () => {
     );
   }, 20_000);
 
+  it("that ends for its work goes on at the beginning of the group that it was in", async () => {
+    const hours24 = Array.from({ length: 24 }, (_, hour) => ({ metric: "b", hour, row: 1, count: 1n }));
+    const plane = await planeOf([{ metric: "a", hour: 0, row: 1, count: 5n }, ...hours24], 4);
+    const { scan } = trafficQuestion(counted, rows, { ...ask, by: "day" });
+    const first = await scanGroups(plane, { ...scan, start: undefined, groupsMax: 9, budget: { cells: 6 } });
+    expect(first.items.map(({ metric, count }) => [metric, count])).toEqual([["a", 5n]]);
+    const second = await scanGroups(plane, { ...scan, start: first.next, groupsMax: 9, budget: { cells: 6 } });
+    expect(second.items.map(({ metric, count }) => [metric, count])).toEqual([["b", 24n]]);
+  });
+
   it("jumps over what lies outside of the span, metric by metric", async () => {
     const metrics = Array.from({ length: 10 }, (_, index) => `m${index}`);
     const all = metrics.flatMap((metric) =>
