@@ -2,6 +2,7 @@ import { METHODS } from "node:http";
 import { describe, expect, test } from "vitest";
 import { contractOf, expectProblem } from "./support/contract.ts";
 import { TOKENS, testApp, withTokens } from "./support/app.ts";
+import { JOB } from "./support/fake-jobs.ts";
 
 /** Every address of the contract with values that exist. */
 function addresses(
@@ -16,11 +17,15 @@ function addresses(
       .replace("{barrier}", "7")
       .replace("{subject}", "ysearch.article")
       .replace("{version}", "1")
-      .replace("{id}", "17");
+      .replace(/^(\/v1\/(?:replays|recounts|redrives|trials))\/\{id\}/, `$1/${JOB}`)
+      .replace(/\{(?:id|article|campaign)\}/, "17");
     const methods = Object.keys(operations).map((method) => method.toUpperCase());
     const queries = new Map([
       ["/v1/documents/{namespace}", "?keyBase64=MTc"],
       ["/v1/sources/{source}/explain", "?partition=0&offset=1"],
+      ...["/v1/dials", "/v1/traffic", "/v1/campaigns/actions", "/v1/campaigns/calibration"].map(
+        (byKey) => [byKey, "?keyBase64=MTc"] as const,
+      ),
     ]);
     return { url: url + (queries.get(path) ?? ""), methods };
   });
@@ -42,7 +47,7 @@ const ALL_METHODS = METHODS.filter((method) => method !== "CONNECT");
 describe("every path with every method", () => {
   test("the contract has the paths that this file walks", async () => {
     const { app } = await testApp();
-    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(33);
+    expect(addresses(contractOf(app)).map(({ url }) => url)).toHaveLength(56);
   });
 
   test("a method of the contract is answered, HEAD as GET, any other is 405 with Allow", async () => {
@@ -124,7 +129,7 @@ describe("every operation with every token", () => {
   /** Changes of what is in force, of where data lives, and of what was registered, are for admins. */
   const ADMINISTERED = /\/definition$|\/descriptor$|\/repair$|\/versions\/1$/;
   /** Has a body, and changes nothing. */
-  const ASKED = /\/compatibility$/;
+  const ASKED = /\/compatibility$|^\/v1\/(?:traffic|campaigns\/actions)\?/;
   const kindOf = (method: string, url: string) => {
     if (method === "GET" || method === "HEAD" || ASKED.test(url)) return "read";
     return ADMINISTERED.test(url) ? "administer" : "operate";
