@@ -13,7 +13,15 @@ function entered(ledger: CountingLedger): CountingLedger {
 
 /** Begun at 10, reserved up to 20. */
 function reserved(ledger: CountingLedger): CountingLedger {
-  return reserve(entered(ledger), { name: "n", next: 20, end: 20, ahead: 0, revision: 4, nowMs: 7, segmentEveryMs: 99 });
+  return reserve(entered(ledger), {
+    name: "n",
+    next: 20,
+    end: 20,
+    ahead: 0,
+    revision: 4,
+    nowMs: 7,
+    segmentEveryMs: 99,
+  });
 }
 
 describe("ledgers of counting kinds", () => {
