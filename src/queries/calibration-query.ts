@@ -6,8 +6,8 @@ import { invariant } from "../core/invariant.ts";
 import { countingOf } from "../core/source.ts";
 import { StreamsError } from "../errors.ts";
 import type { KvPlane } from "../ports/kv-plane.ts";
-import { rowName, type SummedRows } from "./counted-rows.ts";
-import { countsOf, memberOf } from "./counter-questions.ts";
+import type { CountedRows } from "./counted-rows.ts";
+import { memberOf } from "./counter-questions.ts";
 import { type NamedSlot, type ScanBudget, scanGroups } from "./counter-scan.ts";
 import type { SourceOfKind } from "./source-of-kind.ts";
 
@@ -15,7 +15,7 @@ import type { SourceOfKind } from "./source-of-kind.ts";
 export interface CalibrationAsked {
   readonly campaign: string;
   readonly article: string | undefined;
-  readonly rows: SummedRows;
+  readonly rows: CountedRows;
   readonly budget: ScanBudget;
 }
 
@@ -37,9 +37,9 @@ export async function readCalibration(
     range,
     start: undefined,
     groupOf: (name) => `${memberOf(name) ?? ""}`,
-    counts: countsOf(source, rows),
+    rows,
     itemsOf: (slots) => {
-      for (const slot of slots) add(sums, rows, slot);
+      for (const slot of slots) add(sums, slot);
       return [];
     },
     groupsMax: Number.MAX_SAFE_INTEGER,
@@ -55,8 +55,7 @@ export async function readCalibration(
   return calibrate(await Promise.all(pairs));
 }
 
-function add(sums: Map<number, readonly bigint[]>, rows: SummedRows, { owner, counters }: NamedSlot): void {
-  const revision = rows.get(rowName(owner))?.revision ?? 0;
+function add(sums: Map<number, readonly bigint[]>, { row: { revision }, counters }: NamedSlot): void {
   const sum = sums.get(revision);
   const alike = sum === undefined || sum.length === counters.length;
   invariant(alike, "SLOT_SHAPE", `pairs of different shapes under revision ${revision}`);

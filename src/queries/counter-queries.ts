@@ -14,7 +14,7 @@ import type { KvPlane } from "../ports/kv-plane.ts";
 import { StreamsError } from "../errors.ts";
 import { type ActionsAsked, actionsQuestion, type TrafficAsked, trafficQuestion } from "./counter-questions.ts";
 import { readCalibration } from "./calibration-query.ts";
-import { countedRows, stillSummed, type SummedRows, summedRows } from "./counted-rows.ts";
+import { CountedRows } from "./counted-rows.ts";
 import { counterCursor, readCounterCursor } from "./counter-cursor.ts";
 import type { CounterQuestion } from "./counter-questions.ts";
 import { type ScanBudget, scanGroups } from "./counter-scan.ts";
@@ -40,6 +40,7 @@ interface Items<Item> {
 
 interface Bounds {
   readonly cursor?: string | undefined;
+  readonly rows: CountedRows;
   readonly groupsMax: number;
   readonly budget: ScanBudget;
 }
@@ -58,7 +59,7 @@ export class CounterReader implements CounterQueries {
 
   async traffic({ namespace, cursor, ...query }: TrafficQuery): Promise<CounterPage<TrafficCount>> {
     const counted = sourceOfKind(this.#fleet, "traffic", namespace);
-    return this.#one(counted, cursor, (rows) => trafficQuestion(counted, rows, query));
+    return this.#one(counted, cursor, trafficQuestion(counted, query));
   }
 
   async trafficOf(
@@ -67,12 +68,12 @@ export class CounterReader implements CounterQueries {
   ): Promise<CounterPage<KeyedItems<TrafficCount>>> {
     const counted = sourceOfKind(this.#fleet, "traffic", namespace);
     const asked = (article: string): TrafficAsked => ({ ...query, article });
-    return this.#many(counted, articles, (rows, key) => trafficQuestion(counted, rows, asked(key)));
+    return this.#many(counted, articles, (key) => trafficQuestion(counted, asked(key)));
   }
 
   async actions({ namespace, cursor, ...query }: ActionsQuery): Promise<CounterPage<ActionCount>> {
     const counted = sourceOfKind(this.#fleet, "ad_actions", namespace);
-    return this.#one(counted, cursor, (rows) => actionsQuestion(counted, rows, query));
+    return this.#one(counted, cursor, actionsQuestion(counted, query));
   }
 
   async actionsOf(
@@ -81,7 +82,7 @@ export class CounterReader implements CounterQueries {
   ): Promise<CounterPage<KeyedItems<ActionCount>>> {
     const counted = sourceOfKind(this.#fleet, "ad_actions", namespace);
     const asked = (campaign: string): ActionsAsked => ({ ...query, campaign });
-    return this.#many(counted, campaigns, (rows, key) => actionsQuestion(counted, rows, asked(key)));
+    return this.#many(counted, campaigns, (key) => actionsQuestion(counted, asked(key)));
   }
 
   async calibration(
@@ -99,11 +100,11 @@ export class CounterReader implements CounterQueries {
   async #one<Item>(
     counted: SourceOfKind,
     cursor: string | undefined,
-    questionOf: (rows: SummedRows) => CounterQuestion<Item>,
+    question: CounterQuestion<Item>,
   ): Promise<CounterPage<Item>> {
     const { value, ...about } = await this.#read(counted, (rows) => {
       const budget = { cells: PAGE_CELLS_MAX };
-      return this.#answer(questionOf(rows), { cursor, groupsMax: COUNTERS_PAGE_MAX, budget });
+      return this.#answer(question, { cursor, rows, groupsMax: COUNTERS_PAGE_MAX, budget });
     });
     return { ...about, ...value };
   }
@@ -111,14 +112,14 @@ export class CounterReader implements CounterQueries {
   async #many<Item>(
     counted: SourceOfKind,
     keys: readonly string[],
-    questionOf: (rows: SummedRows, key: string) => CounterQuestion<Item>,
+    questionOf: (key: string) => CounterQuestion<Item>,
   ): Promise<CounterPage<KeyedItems<Item>>> {
     const { value, ...about } = await this.#read(counted, async (rows) => {
-      const bounds = { groupsMax: COUNTERS_KEY_PAGE_MAX, budget: { cells: BULK_CELLS_MAX } };
+      const bounds = { rows, groupsMax: COUNTERS_KEY_PAGE_MAX, budget: { cells: BULK_CELLS_MAX } };
       const answers: KeyedItems<Item>[] = [];
       for (let from = 0; from < keys.length; from += SCANS_AT_ONCE) {
         const some = keys.slice(from, from + SCANS_AT_ONCE);
-        const answer = async (key: string) => ({ key, ...(await this.#answer(questionOf(rows, key), bounds)) });
+        const answer = async (key: string) => ({ key, ...(await this.#answer(questionOf(key), bounds)) });
         answers.push(...(await Promise.all(some.map(answer))));
       }
       return answers;
@@ -136,12 +137,12 @@ export class CounterReader implements CounterQueries {
    * Reads under rows that stay summed while it reads: a recount exchanges a partition's in one write, and slots of both would
    * be half of each. @throws StreamsError COUNTERS_CHANGING
    */
-  async #read<Value>({ source, namespace }: SourceOfKind, read: (rows: SummedRows) => Promise<Value>) {
+  async #read<Value>({ source, namespace }: SourceOfKind, read: (rows: CountedRows) => Promise<Value>) {
     for (let attempt = 0; attempt < COUNTERS_ATTEMPTS; attempt += 1) {
-      const { rows, asOf } = await countedRows(this.#plane, source);
+      const rows = await CountedRows.open(this.#plane, source);
       const value = await read(rows);
-      const after = await summedRows(this.#plane, source);
-      if (stillSummed(rows, after)) return { namespace, source, asOf, readAt: this.#clock.now(), value };
+      const { asOf } = rows;
+      if (await rows.stillHold()) return { namespace, source, asOf, readAt: this.#clock.now(), value };
     }
     throw new StreamsError("COUNTERS_CHANGING", `rows of ${source} were exchanged while they were read`);
   }

@@ -2,13 +2,12 @@ import { actionKey, articleRange, hourRange, rollupRange, slotRange, trafficRang
 import { actionsBy, spanStart, type SlotName, trafficBy } from "../core/counting/reading.ts";
 import { invariant } from "../core/invariant.ts";
 import type { ActionCount, ActionsQuery, SlotShare, TrafficCount, TrafficQuery } from "../ports/counters.ts";
-import { rowName, type SummedRows } from "./counted-rows.ts";
 import type { CounterScan, NamedSlot } from "./counter-scan.ts";
 import type { SourceOfKind } from "./source-of-kind.ts";
 
 /** A question about counters: which slots answer it, how, and its text, by which cursors know it. */
 export interface CounterQuestion<Item> {
-  readonly scan: Omit<CounterScan<Item>, "start" | "groupsMax" | "budget">;
+  readonly scan: Omit<CounterScan<Item>, "rows" | "start" | "groupsMax" | "budget">;
   readonly text: string;
 }
 
@@ -23,7 +22,6 @@ const MOMENT_MAX = 2 ** 52 - 1;
 /** Traffic of an article. Without a metric, what lies outside of the span is jumped over, metric by metric. */
 export function trafficQuestion(
   { namespace, source }: SourceOfKind,
-  rows: SummedRows,
   { article, metric, by, breakdown, fromMs = -MOMENT_MAX, toMs = MOMENT_MAX }: TrafficAsked,
 ): CounterQuestion<TrafficCount> {
   const spanOf = (found: string) => trafficRange(namespace, article, found, fromMs, toMs);
@@ -39,13 +37,10 @@ export function trafficQuestion(
         const { metric: found, startMs } = ofTraffic(name);
         return startMs < fromMs ? spanOf(found).from : trafficRange(namespace, article, found, 0, MOMENT_MAX).to;
       },
-      counts: countsOf(source, rows),
       itemsOf: (slots) => {
         const named = slots.map((slot) => ({ ...slot, ...ofTraffic(slot.name) }));
         const spans = trafficBy(by, named);
-        const shares = breakdown
-          ? { slots: named.map((slot) => ({ ...shareOf(slot, rows), startMs: slot.startMs })) }
-          : {};
+        const shares = breakdown ? { slots: named.map((slot) => ({ ...shareOf(slot), startMs: slot.startMs })) } : {};
         return spans.map((span) => ({ metric: named[0]?.metric ?? "", ...span, ...shares }));
       },
     },
@@ -55,7 +50,6 @@ export function trafficQuestion(
 /** Ad actions of a campaign. */
 export function actionsQuestion(
   { namespace, source }: SourceOfKind,
-  rows: SummedRows,
   { campaign, by, breakdown, fromMs = -MOMENT_MAX, toMs = MOMENT_MAX }: ActionsAsked,
 ): CounterQuestion<ActionCount> {
   const range =
@@ -69,20 +63,14 @@ export function actionsQuestion(
     scan: {
       range,
       groupOf: (name) => `${memberOf(name) ?? ""}`,
-      counts: countsOf(source, rows),
       itemsOf: (slots) => {
         const member = slots[0] === undefined ? undefined : memberOf(slots[0].name);
         const totals = actionsBy(slots.map(({ counters }) => ({ counters, member: member ?? "" })));
-        const shares = breakdown ? { slots: slots.map((slot) => shareOf(slot, rows)) } : {};
+        const shares = breakdown ? { slots: slots.map((slot) => shareOf(slot)) } : {};
         return totals.map((sum) => ({ ...sum, member, ...shares }));
       },
     },
   };
-}
-
-/** Whether a slot is of a row that is summed. */
-export function countsOf(source: string, rows: SummedRows): (name: SlotName) => boolean {
-  return ({ owner }) => owner.source === source && rows.has(rowName(owner));
 }
 
 /** The member that a slot of ad actions counts; undefined for the campaign itself. */
@@ -96,9 +84,7 @@ function ofTraffic(name: SlotName): { readonly metric: string; readonly startMs:
   return { metric: name.metric, startMs: name.startMs };
 }
 
-function shareOf({ owner, offset, counters, visitors }: NamedSlot, rows: SummedRows): SlotShare {
-  const row = rows.get(rowName(owner));
-  invariant(row !== undefined, "ROW_UNKNOWN", "a slot was summed whose row is not");
+function shareOf({ owner, row, offset, counters, visitors }: NamedSlot): SlotShare {
   return {
     partition: owner.partition,
     log: owner.log,

@@ -2,11 +2,14 @@ import { compareBytes } from "../core/cell.ts";
 import type { KeyRange } from "../core/counting/keys.ts";
 import { type FoundSlot, readSlotKey, type SlotName } from "../core/counting/reading.ts";
 import { decodeSlot } from "../core/counting/slot.ts";
+import type { SummedRow } from "../ledgers/counting-ledgers.ts";
 import type { KvPlane, ScannedCell } from "../ports/kv-plane.ts";
+import type { CountedRows } from "./counted-rows.ts";
 
-/** A slot as it was found under its key. */
+/** A slot that is summed, as it was found under its key. */
 export interface NamedSlot extends FoundSlot {
   readonly name: SlotName;
+  readonly row: SummedRow;
   readonly offset: number;
 }
 
@@ -24,8 +27,8 @@ export interface CounterScan<Item> {
   readonly groupOf: (name: SlotName) => string | undefined;
   /** Where to go on behind a slot that is not wanted; undefined, or not beyond it: at the next one. */
   readonly skipTo?: (name: SlotName) => Uint8Array | undefined;
-  /** Whether a slot is summed; those of recounts under way and of replaced rows are not. */
-  readonly counts: (name: SlotName) => boolean;
+  /** Which slots are summed: those of recounts under way and of replaced rows are not. */
+  readonly rows: Pick<CountedRows, "learned" | "knew" | "learn" | "rowOf">;
   /** Makes what is answered of a whole group, slots in the order of keys, at least one. */
   readonly itemsOf: (slots: readonly NamedSlot[]) => readonly Item[];
   readonly groupsMax: number;
@@ -52,19 +55,56 @@ export async function scanGroups<Item>(plane: KvPlane, scan: CounterScan<Item>):
   let from: Uint8Array | undefined = scan.start ?? range.from;
   while (from !== undefined && compareBytes(from, range.to) < 0) {
     if (budget.cells <= 0 && groups.mayEnd()) return groups.endAt(from);
-    const page = await plane.scan({ space: "slot", from, to: range.to, limit: PAGE_CELLS });
-    budget.cells -= page.cells.length;
-    let skip: Uint8Array | undefined;
-    for (const cell of page.cells) {
-      if (skip !== undefined && compareBytes(cell.key, skip) < 0) continue;
-      const name = readSlotKey(cell.key);
-      const group = scan.groupOf(name);
-      if (group === undefined) skip = scan.skipTo?.(name);
-      else if (!groups.take(group, name, cell)) return groups.endAt(cell.key);
-    }
-    from = page.next === undefined || skip === undefined || compareBytes(page.next, skip) >= 0 ? page.next : skip;
+    const { wanted, next }: Page = await readPage(plane, scan, from);
+    for (const slot of wanted) if (!groups.take(slot)) return groups.endAt(slot.cell.key);
+    from = next;
   }
   return groups.end();
+}
+
+/** A slot of a page that may belong into the answer. */
+interface Wanted {
+  readonly group: string;
+  readonly name: SlotName;
+  readonly cell: ScannedCell;
+}
+
+interface Page {
+  readonly wanted: readonly Wanted[];
+  readonly next: Uint8Array | undefined;
+}
+
+/** Reads a page, and once more where it has slots of partitions whose rows were not known when it was begun. */
+async function readPage<Item>(plane: KvPlane, scan: CounterScan<Item>, from: Uint8Array): Promise<Page> {
+  const { range, budget, rows } = scan;
+  for (;;) {
+    const { learned } = rows;
+    const page = await plane.scan({ space: "slot", from, to: range.to, limit: PAGE_CELLS });
+    budget.cells -= page.cells.length;
+    const { wanted, skip } = choose(scan, page.cells);
+    const unknown = new Set<number>();
+    for (const { name } of wanted) if (!rows.knew(name.owner.partition, learned)) unknown.add(name.owner.partition);
+    if (unknown.size === 0) return { wanted, next: furtherOf(page.next, skip) };
+    await rows.learn([...unknown]);
+  }
+}
+
+/** What of a page is wanted, and where to go on if what it ends with is not. */
+function choose<Item>({ groupOf, skipTo }: CounterScan<Item>, cells: readonly ScannedCell[]) {
+  const wanted: Wanted[] = [];
+  let skip: Uint8Array | undefined;
+  for (const cell of cells) {
+    if (skip !== undefined && compareBytes(cell.key, skip) < 0) continue;
+    const name = readSlotKey(cell.key);
+    const group = groupOf(name);
+    if (group === undefined) skip = skipTo?.(name);
+    else wanted.push({ group, name, cell });
+  }
+  return { wanted, skip };
+}
+
+function furtherOf(next: Uint8Array | undefined, skip: Uint8Array | undefined): Uint8Array | undefined {
+  return next === undefined || skip === undefined || compareBytes(next, skip) >= 0 ? next : skip;
 }
 
 /** The groups of a scan: the one that is open, and what came of those before. */
@@ -79,14 +119,15 @@ class Groups<Item> {
   }
 
   /** Takes a slot of a group; false when there are groups enough without it. */
-  take(group: string, name: SlotName, { key, order, bytes }: ScannedCell): boolean {
-    if (!this.#scan.counts(name)) return true;
+  take({ group, name, cell: { key, order, bytes } }: Wanted): boolean {
+    const row = this.#scan.rows.rowOf(name.owner);
+    if (row === undefined) return true;
     if (this.#open?.name !== group) {
       this.#close();
       if (this.#ended === this.#scan.groupsMax) return false;
       this.#open = { name: group, key, slots: [] };
     }
-    this.#open.slots.push({ name, owner: name.owner, ...decodeSlot({ order, bytes }) });
+    this.#open.slots.push({ name, owner: name.owner, row, ...decodeSlot({ order, bytes }) });
     return true;
   }
 

@@ -9,6 +9,9 @@ import { copyKey } from "../../src/core/keys.ts";
 import { encodeCopy } from "../../src/core/partition/copy.ts";
 import { DEFAULT_COUNTING_OF_SOURCE, type SourceDefinition } from "../../src/core/source.ts";
 import { CountingLedgers } from "../../src/ledgers/counting-ledgers.ts";
+import { CountedRows } from "../../src/queries/counted-rows.ts";
+import { trafficQuestion } from "../../src/queries/counter-questions.ts";
+import { scanGroups } from "../../src/queries/counter-scan.ts";
 import { COUNTERS_KEY_PAGE_MAX, CounterReader } from "../../src/queries/counter-queries.ts";
 import { definition } from "../support/fleet-world.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -168,6 +171,32 @@ describe("traffic", () => {
       return page;
     };
     await expect(world.reader.traffic(ask)).rejects.toMatchObject({ code: "COUNTERS_CHANGING" });
+  });
+
+  it("counts slots only that were read after it was known which rows are summed, though another read learned that", async () => {
+    const world = await newWorld();
+    await world.put("beacons", [{ key: view("a", 0), row: 1, counters: [10n] }]);
+    const rows = await CountedRows.open(world.plane, "beacons");
+    const before = rows.learned;
+    await rows.learn([0]);
+    expect([rows.knew(0, before), rows.knew(0, rows.learned), rows.knew(1, rows.learned)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    let pages = 0;
+    const scan = world.plane.scan.bind(world.plane);
+    world.plane.scan = async (range) => {
+      pages += 1;
+      const page = await scan(range);
+      await fresh.learn([0]);
+      return page;
+    };
+    const fresh = await CountedRows.open(world.plane, "beacons");
+    const question = trafficQuestion({ source: "beacons", namespace: "seen" }, ask);
+    const bounds = { rows: fresh, start: undefined, groupsMax: 9, budget: { cells: 99 } };
+    const { items } = await scanGroups(world.plane, { ...question.scan, ...bounds });
+    expect([items.map(({ count }) => count), pages]).toEqual([[10n], 2]);
   });
 
   it("is paged by whole spans, each once, whatever the page", async () => {

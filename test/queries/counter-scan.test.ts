@@ -2,10 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { slotKey, slotSuffix, trafficKey } from "../../src/core/counting/keys.ts";
 import { encodeSlot } from "../../src/core/counting/slot.ts";
-import { rowName, type SummedRows } from "../../src/queries/counted-rows.ts";
 import { counterCursor, readCounterCursor } from "../../src/queries/counter-cursor.ts";
 import { trafficQuestion } from "../../src/queries/counter-questions.ts";
-import { scanGroups } from "../../src/queries/counter-scan.ts";
+import { type CounterScan, scanGroups } from "../../src/queries/counter-scan.ts";
 import { MemoryPlane } from "../support/memory-plane.ts";
 
 const HOUR = 3_600_000;
@@ -18,13 +17,14 @@ const ask = {
   fromMs: undefined,
   toMs: undefined,
 } as const;
-const rows: SummedRows = new Map(
-  [1, 2].map((number) => {
-    const owner = { partition: 0, log: 0 };
-    const row = { ...owner, number, from: 0, until: 100, revision: 1, openedAtMs: 0 };
-    return [rowName({ ...owner, row: number }), row];
-  }),
-);
+/** Rows 1 and 2 are summed. */
+const rows: CounterScan<never>["rows"] = {
+  learned: 1,
+  knew: () => true,
+  learn: () => Promise.resolve(),
+  rowOf: ({ row: number, partition, log }) =>
+    number > 2 ? undefined : { partition, log, number, from: 0, until: 100, revision: 1, openedAtMs: 0 },
+};
 
 interface Share {
   readonly metric: string;
@@ -71,12 +71,12 @@ describe("a scan", () => {
     await fc.assert(
       fc.asyncProperty(shares, bounds, span, async (all, { pageCells, groupsMax, cells }, { from, to, by }) => {
         const plane = await planeOf(all, pageCells);
-        const { scan } = trafficQuestion(counted, rows, { ...ask, by, fromMs: from * HOUR, toMs: to * HOUR });
+        const { scan } = trafficQuestion(counted, { ...ask, by, fromMs: from * HOUR, toMs: to * HOUR });
         const found: string[] = [];
         let start: Uint8Array | undefined;
         let pages = 0;
         do {
-          const page = await scanGroups(plane, { ...scan, start, groupsMax, budget: { cells } });
+          const page = await scanGroups(plane, { ...scan, rows, start, groupsMax, budget: { cells } });
           expect(page.items.length).toBeLessThanOrEqual(groupsMax);
           found.push(...page.items.map(({ metric, startMs, count }) => `${metric} ${startMs} ${count}`));
           if (start !== undefined && page.next !== undefined) expect(Buffer.compare(page.next, start)).toBe(1);
@@ -99,10 +99,10 @@ describe("a scan", () => {
   it("that ends for its work goes on at the beginning of the group that it was in", async () => {
     const hours24 = Array.from({ length: 24 }, (_, hour) => ({ metric: "b", hour, row: 1, count: 1n }));
     const plane = await planeOf([{ metric: "a", hour: 0, row: 1, count: 5n }, ...hours24], 4);
-    const { scan } = trafficQuestion(counted, rows, { ...ask, by: "day" });
-    const first = await scanGroups(plane, { ...scan, start: undefined, groupsMax: 9, budget: { cells: 6 } });
+    const { scan } = trafficQuestion(counted, { ...ask, by: "day" });
+    const first = await scanGroups(plane, { ...scan, rows, start: undefined, groupsMax: 9, budget: { cells: 6 } });
     expect(first.items.map(({ metric, count }) => [metric, count])).toEqual([["a", 5n]]);
-    const second = await scanGroups(plane, { ...scan, start: first.next, groupsMax: 9, budget: { cells: 6 } });
+    const second = await scanGroups(plane, { ...scan, rows, start: first.next, groupsMax: 9, budget: { cells: 6 } });
     expect(second.items.map(({ metric, count }) => [metric, count])).toEqual([["b", 24n]]);
   });
 
@@ -112,9 +112,9 @@ describe("a scan", () => {
       Array.from({ length: 100 }, (_, hour) => ({ metric, hour, row: 1, count: 1n })),
     );
     const plane = await planeOf(all, 5);
-    const { scan } = trafficQuestion(counted, rows, { ...ask, fromMs: 50 * HOUR, toMs: 52 * HOUR });
+    const { scan } = trafficQuestion(counted, { ...ask, fromMs: 50 * HOUR, toMs: 52 * HOUR });
     const budget = { cells: 1_000 };
-    const { items, next } = await scanGroups(plane, { ...scan, start: undefined, groupsMax: 1_000, budget });
+    const { items, next } = await scanGroups(plane, { ...scan, rows, start: undefined, groupsMax: 1_000, budget });
     expect([items.length, next]).toEqual([20, undefined]);
     // Of each metric a page before the span and one within it.
     expect(1_000 - budget.cells).toBeLessThanOrEqual(100);
@@ -122,24 +122,30 @@ describe("a scan", () => {
 
   it("that has used up what it shares with others reads nothing, and can be gone on with", async () => {
     const plane = await planeOf([{ metric: "a", hour: 1, row: 1, count: 3n }], 5);
-    const { scan } = trafficQuestion(counted, rows, ask);
+    const { scan } = trafficQuestion(counted, ask);
     plane.away = true;
-    const { items, next } = await scanGroups(plane, { ...scan, start: undefined, groupsMax: 9, budget: { cells: 0 } });
+    const { items, next } = await scanGroups(plane, {
+      ...scan,
+      rows,
+      start: undefined,
+      groupsMax: 9,
+      budget: { cells: 0 },
+    });
     expect([items, next]).toEqual([[], scan.range.from]);
     plane.away = false;
-    const rest = await scanGroups(plane, { ...scan, start: next, groupsMax: 9, budget: { cells: 1 } });
+    const rest = await scanGroups(plane, { ...scan, rows, start: next, groupsMax: 9, budget: { cells: 1 } });
     expect(rest.items.map(({ count }) => count)).toEqual([3n]);
   });
 });
 
 it("a cursor is of its question alone", () => {
-  const day = trafficQuestion(counted, rows, { ...ask, by: "day" });
-  const hour = trafficQuestion(counted, rows, { ...ask, by: "hour" });
+  const day = trafficQuestion(counted, { ...ask, by: "day" });
+  const hour = trafficQuestion(counted, { ...ask, by: "hour" });
   const key = trafficKey("n", "a", "view", 5 * HOUR);
   const cursor = counterCursor(hour.text, key);
   expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
   expect([...readCounterCursor(hour.text, cursor, hour.scan.range)]).toEqual([...key]);
-  const other = trafficQuestion(counted, rows, { ...ask, by: "hour", article: "b" });
+  const other = trafficQuestion(counted, { ...ask, by: "hour", article: "b" });
   for (const [text, range] of [
     [day.text, day.scan.range],
     [hour.text, other.scan.range],

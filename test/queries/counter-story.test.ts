@@ -13,7 +13,13 @@ const SUMMED = { namespace: undefined, fromMs: undefined, toMs: undefined, break
 /** What happens to a source; its readers are asked after each. */
 type Turn<Event> =
   | { readonly turn: "count"; readonly partition: number; readonly events: readonly Event[] }
-  | { readonly turn: "recount"; readonly partition: number; readonly row: number }
+  | {
+      readonly turn: "recount";
+      readonly partition: number;
+      readonly row: number;
+      readonly delay: number;
+      readonly stride: number;
+    }
   | { readonly turn: "revise" };
 
 function turnsOf<Event>(event: fc.Arbitrary<Event>): fc.Arbitrary<readonly Turn<Event>[]> {
@@ -24,7 +30,13 @@ function turnsOf<Event>(event: fc.Arbitrary<Event>): fc.Arbitrary<readonly Turn<
       { weight: 4, arbitrary: fc.record({ turn: fc.constant("count" as const), partition, events }) },
       {
         weight: 3,
-        arbitrary: fc.record({ turn: fc.constant("recount" as const), partition, row: fc.nat({ max: 5 }) }),
+        arbitrary: fc.record({
+          turn: fc.constant("recount" as const),
+          partition,
+          row: fc.nat({ max: 5 }),
+          delay: fc.nat({ max: 14 }),
+          stride: fc.constantFrom(1, 2, 12),
+        }),
       },
       { weight: 1, arbitrary: fc.record({ turn: fc.constant("revise" as const) }) },
     ),
@@ -42,7 +54,7 @@ async function play<Event>(
   const all: Event[] = [];
   for (const turn of turns) {
     if (turn.turn === "revise") story.revise();
-    else if (turn.turn === "recount") await story.recount(turn.partition, turn.row);
+    else if (turn.turn === "recount") await story.recount(turn.partition, turn.row, turn);
     else {
       await story.count(turn.partition, turn.events.map(recordOf));
       all.push(...turn.events);
@@ -96,10 +108,8 @@ it("traffic is what its events say, while rows are counted again under other rev
           ],
         }),
         async (events) => {
-          for (const article of ["a", "b"]) {
-            const spans = await every((cursor) =>
-              story.reader.traffic({ ...SUMMED, article, metric: undefined, by: "day", cursor }),
-            );
+          const both = await story.reader.trafficOf(["a", "b"], { ...SUMMED, metric: undefined, by: "day" });
+          for (const { key: article, items: spans } of both.items) {
             for (const metric of ["view", "click"]) {
               for (const day of [START, START + DAY]) {
                 const of = events.filter(

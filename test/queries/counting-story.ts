@@ -34,8 +34,8 @@ const PAGE_CELLS = 3;
 const encoder = new TextEncoder();
 
 /**
- * A source whose records are counted by the service's own code into slots, and recounted step by step. With `recounting`, each
- * call by which a reader reads the plane is preceded by one step of a recount.
+ * A source whose records are counted by the service's own code into slots, and recounted step by step. Each call by
+ * which a reader reads the plane is preceded by some steps of a recount.
  */
 export class CountingStory {
   readonly plane = new MemoryPlane();
@@ -49,6 +49,8 @@ export class CountingStory {
   readonly #logs: TestRecord[][] = Array.from({ length: PARTITIONS }, () => []);
   #revision = 1;
   #steps: (() => Promise<void>)[] = [];
+  /** Calls of readers before a recount begins, and steps that it takes at each then. */
+  #pace = { delay: 0, stride: 1 };
   #stepping = false;
   /** Steps that were taken while somebody read. */
   stepsTaken = 0;
@@ -104,8 +106,13 @@ export class CountingStory {
   }
 
   /** Ends the open row and begins to count a closed one again, under the revision in force; a step for each record, and the exchange. */
-  async recount(partition: number, choose: number): Promise<void> {
+  async recount(
+    partition: number,
+    choose: number,
+    pace: { readonly delay: number; readonly stride: number },
+  ): Promise<void> {
     if (this.#steps.length > 0 || this.#log(partition).length === 0) return;
+    this.#pace = { ...pace };
     const ledger = await this.ledgers.update(this.#ledger(partition), (before) => closeOpenRow(before, 0));
     const rows = ledger.rows.slice(0, -1);
     const chosen = rows[choose % rows.length];
@@ -177,12 +184,14 @@ export class CountingStory {
 
   async #step(): Promise<void> {
     if (this.#stepping) return;
-    const step = this.#steps.shift();
-    if (step === undefined) return;
+    this.#pace.delay -= 1;
+    if (this.#pace.delay >= 0) return;
     this.#stepping = true;
-    await step();
+    for (const step of this.#steps.splice(0, this.#pace.stride)) {
+      await step();
+      this.stepsTaken += 1;
+    }
     this.#stepping = false;
-    this.stepsTaken += 1;
   }
 }
 
