@@ -379,6 +379,11 @@ export const ERRORS = {
     title: "The source's kind has no such job",
     remedy: "Counting kinds are recounted; versioned kinds are replayed, and their dead letters redriven.",
   },
+  RECOUNT_BEHIND: {
+    kind: "wrong-state",
+    title: "Live reading has not come to the end of a row",
+    remedy: "Submit it again once lag is 0, or take only what is possible with `partly`.",
+  },
   HISTORY_GONE: {
     kind: "impossible",
     title: "The log has lost records that would have to be counted again",

@@ -12,7 +12,7 @@ const schemas = jobSchemas(
     noun: "recount",
     about:
       "Counts closed ledger rows of a counting kind again, from the log, under the revision in force, beside live reading; when all is counted, one write per partition puts the new rows in the place of the old. Rows are taken whole where a range touches them. 422 HISTORY_GONE where the log has lost records of a row, with what is possible.",
-    errors: ["HISTORY_GONE"],
+    errors: ["HISTORY_GONE", "RECOUNT_BEHIND"],
   },
   {
     ...submission,

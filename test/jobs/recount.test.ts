@@ -110,6 +110,23 @@ describe("a recount", () => {
     expect(await world.total()).toEqual([300n, 2]);
   });
 
+  it("waits for live reading to come to the end of a row that it closes, and says so where it does not", async () => {
+    const world = await counted();
+    world.plane.closeGate();
+    world.events(0, 5);
+    world.source.poll();
+    await world.clock.advance(500);
+    const refused = world.submit(CLOSE).catch((error: unknown) => error);
+    await world.clock.advance(6_000);
+    expect(await refused).toMatchObject({ code: "RECOUNT_BEHIND" });
+    const accepted = world.submit({});
+    world.plane.openGate();
+    await world.flow();
+    const job = await world.ended((await accepted).id);
+    expect(job.partitions.find(({ partition }) => partition === 0)).toMatchObject({ to: 125, state: "done" });
+    expect(await world.total()).toEqual([245n, 2]);
+  });
+
   it("counts dead letters that decode now, and makes letters of what does not", async () => {
     const world = new RecountWorld(1);
     world.events(0, 10);

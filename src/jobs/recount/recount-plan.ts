@@ -50,7 +50,7 @@ type Purpose = "recount" | "replay";
 
 /**
  * Fixes what is counted again, and allots the numbers of the rows that it is counted into.
- * @throws StreamsError SOURCE_UNKNOWN, JOB_KIND, JOB_RANGE, HISTORY_GONE, PARTITION_UNKNOWN; KvFault, SourceFault
+ * @throws StreamsError SOURCE_UNKNOWN, JOB_KIND, JOB_RANGE, HISTORY_GONE, RECOUNT_BEHIND, PARTITION_UNKNOWN; KvFault, SourceFault
  */
 export async function planRecountJob(
   { fleet, clock }: RecountParts,
@@ -68,7 +68,7 @@ export async function planRecountJob(
   const planned: RecountRangeSpec[] = [];
   const gone: { partition: number; rows: readonly CountingRow[]; choice: RecountChoice }[] = [];
   for (const wish of request.ranges ?? everyPartition(binding)) {
-    const { ledger, choice } = await chooseIn(service, binding, wish, request);
+    const { ledger, choice } = await chooseApplied(service, binding, wish, request, clock);
     const rows = await decodedBy(service, ledger, choice.rows, request.decodedBy);
     const lost = choice.gone.filter((row) => row.until > row.from);
     if (lost.length > 0) gone.push({ partition: wish.partition, rows: lost, choice });
@@ -96,6 +96,36 @@ export async function planRecountJob(
     rates: request.rates ?? {},
     applies: true,
   };
+}
+
+/** How long a submission waits for live reading to come to the end of a row that was just closed, and how often it looks. */
+const BEHIND_MS = 5_000;
+const LOOK_MS = 250;
+
+/**
+ * A row that was just closed ends where was reserved: what was fetched until there is on its way, and then the copy is.
+ * @throws StreamsError RECOUNT_BEHIND where it does not come in time
+ */
+async function chooseApplied(
+  service: SourceService,
+  binding: Binding,
+  wish: PartitionWish,
+  request: RecountRequest,
+  clock: Clock,
+): Promise<{ readonly ledger: CountingLedger; readonly choice: RecountChoice }> {
+  const until = clock.monotonic() + BEHIND_MS;
+  let chosen = await chooseIn(service, binding, wish, request);
+  while (chosen.choice.behind.length > 0 && request.partly !== true) {
+    if (clock.monotonic() >= until) {
+      const ends = chosen.choice.behind.map((row) => row.until).join(", ");
+      throw new StreamsError("RECOUNT_BEHIND", `partition ${wish.partition} is not applied up to ${ends}`);
+    }
+    await new Promise<void>((resolve) => {
+      clock.after(LOOK_MS, resolve);
+    });
+    chosen = await chooseIn(service, binding, wish, { ...request, closeOpen: false });
+  }
+  return chosen;
 }
 
 function everyPartition({ epochs }: Pick<Binding, "epochs">): readonly PartitionWish[] {
