@@ -142,7 +142,17 @@ export class JobRun {
     const { read, bytes } = step.receipt;
     const waitMs = this.#pace.spend({ records: read, bytes }, this.#parts.clock.monotonic());
     await this.#storeIfDue();
-    if (waitMs > 0) await this.#pause(waitMs);
+    await this.#spread(waitMs);
+  }
+
+  /** Waits for what the pace asks, in pieces: meanwhile the job stays ours, and somebody may cancel it. */
+  async #spread(waitMs: number): Promise<void> {
+    const { clock } = this.#parts;
+    const until = clock.monotonic() + waitMs;
+    for (let left = waitMs; left > 0 && this.#job.cancel === undefined; left = until - clock.monotonic()) {
+      await this.#pause(Math.min(left, STORE_EVERY_MS));
+      await this.#storeIfDue();
+    }
   }
 
   /** What the job itself cannot do fails its partition, and the others go on. */

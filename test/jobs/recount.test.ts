@@ -84,6 +84,18 @@ describe("a recount", () => {
     expect(await world.total()).toEqual([240n, 8]);
   });
 
+  it("that waits for its pace stays whose it is, and ends when it is cancelled, not when it has waited", async () => {
+    const world = await counted();
+    const { id } = await world.submit({ ...CLOSE, rates: { recordsPerSecond: 1 } });
+    await world.clock.advance(60_000);
+    const { holder, receipt } = await world.store.read(id).then((job) => ({ ...job, ...job.partitions[0] }));
+    expect(receipt?.read).toBeGreaterThan(0);
+    expect(holder?.untilMs).toBeGreaterThan(world.clock.now());
+    await world.jobs.cancel("recount", id, "ann", "enough");
+    await world.clock.advance(2_000);
+    expect((await world.store.read(id)).state).toBe("cancelled");
+  });
+
   it("takes no row that the log has lost records of, says so, and keeps what is lost under way", async () => {
     const world = await counted();
     await world.recount(CLOSE);
