@@ -149,7 +149,7 @@ test("--help names every command and exit code, --version the version", async ()
 test("check fails for what only the build knows of a source", async () => {
   const files = { "/srv/app/streams.yaml": "sources: []\n" };
   expect(await cli(["check"], { files })).toMatchObject({ code: 0 });
-  const failed = await cli(["check"], { files, faults: ["source beacons: this build does not run kind traffic"] });
+  const failed = await cli(["check"], { files, faults: ["source beacons: mapping names no field 999"] });
   expect(failed).toMatchObject({ code: 1, out: "" });
-  expect(failed.err).toContain("does not run kind traffic");
+  expect(failed.err).toContain("names no field 999");
 });

@@ -145,6 +145,7 @@ test("the example is valid, and its commented parts are too", () => {
   const names = ["tokens", "server.pem", "server.key", "broker-ca.pem"];
   const files = Object.fromEntries(names.map((name) => [`/srv/app/secrets/${name}`, pem]));
   const { config } = load({ yaml: whole, files, env: { KAFKA_PASSWORD: "x" } });
-  expect(config.sources.map(({ name }) => name)).toEqual(["articles", "bids"]);
+  const sources = ["articles", "beacons", "ad-actions", "campaigns", "dials", "bids", "reviews"];
+  expect(config.sources.map(({ name }) => name)).toEqual(sources);
   expect(config).toMatchObject({ http: { tls: {} }, broker: { ssl: {}, sasl: { password: "x" } } });
 });

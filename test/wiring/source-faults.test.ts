@@ -15,11 +15,8 @@ describe("what keeps a configured source from running", () => {
     ["bids as documents", "  - { name: b, kind: documents, topic: b, descriptor: { subject: ysearch.bid } }", []],
     ["campaigns", "  - { name: c, kind: campaigns, topic: c }", []],
     ["dials", "  - { name: d, kind: dials, topic: d }", []],
-    [
-      "a kind that this build lacks",
-      "  - { name: a, kind: traffic, topic: a }",
-      [/^source a: CONFIG_INVALID: this build does not run kind traffic/],
-    ],
+    ["traffic", "  - { name: t, kind: traffic, topic: t }", []],
+    ["ad actions", "  - { name: a, kind: ad_actions, topic: a }", []],
     [
       "a subject that only the store can know",
       "  - { name: a, kind: documents, topic: a, descriptor: { subject: x.y } }",
