@@ -2,6 +2,7 @@ import { CELL_OVERHEAD_BYTES } from "../../core/cell.ts";
 import { invariant } from "../../core/invariant.ts";
 import { type CellScan, KEY_BYTES_MAX } from "../../ports/kv-plane.ts";
 import { CHUNK_BYTES, type ChunkPool } from "./chunk-pool.ts";
+import { nextTurn } from "./turns.ts";
 import { type Packed, type StoreAddress, type StoreWrite, entryBytes, packCells } from "./wire.ts";
 
 /** Bytes packed before other work of the main thread gets a turn. */
@@ -58,8 +59,4 @@ export async function packBatch(batch: readonly StoreWrite[], bytes: number, poo
     packed += length;
   }
   return chunks;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

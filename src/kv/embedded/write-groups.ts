@@ -1,6 +1,6 @@
-import { compareBytes, compareOrdered } from "../../core/cell.ts";
 import type { Acks } from "../../ports/kv-plane.ts";
-import { inKeyOrder } from "./key-order.ts";
+import { inOrder } from "./group-cells.ts";
+import { nextTurn } from "./turns.ts";
 import { entryBytes, type StoreWrite } from "./wire.ts";
 
 /** Groups that are sent and not acknowledged; the next one gathers meanwhile. */
@@ -66,21 +66,11 @@ export class WriteGroups {
   }
 
   async #sendGroup(group: readonly Waiting[]): Promise<Acks> {
-    const cells = winners(inKeyOrder(group.flatMap(({ batch }) => batch)));
+    const batches = group.map(({ batch }) => batch);
+    const cells = await inOrder(batches, nextTurn);
     const bytes = cells.reduce((sum, cell) => sum + entryBytes(cell), 0);
     return await this.#send(cells, bytes, () => {
       for (const { handed } of group) handed();
     });
   }
-}
-
-/** Of cells with one key, which stand side by side, the one that all owners would keep. */
-function winners(cells: readonly StoreWrite[]): readonly StoreWrite[] {
-  const kept: StoreWrite[] = [];
-  for (const cell of cells) {
-    const last = kept.at(-1);
-    if (last === undefined || last.space !== cell.space || compareBytes(last.key, cell.key) !== 0) kept.push(cell);
-    else if (compareOrdered(cell, last) > 0) kept[kept.length - 1] = cell;
-  }
-  return kept;
 }

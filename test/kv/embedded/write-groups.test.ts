@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compareOrdered } from "../../../src/core/cell.ts";
+import { inOrder } from "../../../src/kv/embedded/group-cells.ts";
 import { inKeyOrder } from "../../../src/kv/embedded/key-order.ts";
 import type { StoreWrite } from "../../../src/kv/embedded/wire.ts";
 import { WriteGroups } from "../../../src/kv/embedded/write-groups.ts";
@@ -11,6 +13,8 @@ const ACKS: Acks = { count: 2, owners: ["a", "b"] };
 function cell(name: string): StoreWrite {
   return { space: "slot", key: Buffer.from(name), order: 1, bytes: new Uint8Array(0) };
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const nameOf = ({ key }: Pick<StoreWrite, "key">): string => Buffer.from(key).toString("latin1");
 
@@ -36,9 +40,11 @@ describe("batches that wait", () => {
   it("go at once while fewer than two groups are on their way, and together after that", async () => {
     const { sent, answers, write } = scene();
     const acks = ["a", "b", "d", "c"].map((name) => write(name));
+    await turn();
     expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"]]);
     answers[0]?.resolve(ACKS);
     expect(await acks[0]).toBe(ACKS);
+    await turn();
     expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"], ["c", "d"]]);
     for (const { resolve } of answers) resolve(ACKS);
     expect(await Promise.all(acks)).toEqual([ACKS, ACKS, ACKS, ACKS]);
@@ -48,12 +54,14 @@ describe("batches that wait", () => {
     const { sent, answers, write } = scene();
     const acks = ["a", "b", "c", "d"].map((name) => write(name));
     const failed = new Error("no quorum");
+    await turn();
     answers[0]?.resolve(ACKS);
-    await acks[0];
+    await turn();
     answers[2]?.reject(failed);
     await expect(acks[2]).rejects.toBe(failed);
     await expect(acks[3]).rejects.toBe(failed);
     const later = write("e");
+    await turn();
     expect(sent.at(-1)?.names).toEqual(["e"]);
     answers.at(-1)?.resolve(ACKS);
     expect(await later).toBe(ACKS);
@@ -70,10 +78,11 @@ describe("batches that wait", () => {
     ] as const) {
       void write(name, bytes);
     }
-    for (let turn = 0; turn < 3; turn += 1) {
-      answers[turn]?.resolve(ACKS);
-      await new Promise(setImmediate);
+    for (let answered = 0; answered < 3; answered += 1) {
+      await turn();
+      answers[answered]?.resolve(ACKS);
     }
+    await turn();
     expect(sent.map(({ names }) => names)).toEqual([["a"], ["b"], ["c"], ["d"], ["e"]]);
   });
 
@@ -81,8 +90,9 @@ describe("batches that wait", () => {
     const { sent, answers, write } = scene();
     const told: string[] = [];
     for (const name of ["a", "b", "c", "d"]) void write(name, 10, () => told.push(name));
+    await turn();
     answers[1]?.resolve(ACKS);
-    await new Promise(setImmediate);
+    await turn();
     sent[2]?.handed();
     expect(told).toEqual(["c", "d"]);
   });
@@ -101,8 +111,9 @@ describe("cells of one key", () => {
     void write("busy", 1, 0);
     void write("busy", 1, 0);
     const acks = [write("x", 3, 1), write("x", 5, 1), write("x", 4, 9), write("x", 5, 2), write("x", 1, 1, "copy")];
+    await turn();
     answers[0]?.resolve(ACKS);
-    await new Promise(setImmediate);
+    await turn();
     expect(sent[2]?.map(({ space, order, bytes }) => [space, order, bytes[0]])).toEqual([
       ["slot", 5, 2],
       ["copy", 1, 1],
@@ -111,6 +122,53 @@ describe("cells of one key", () => {
     expect(await Promise.all(acks)).toEqual(acks.map(() => ACKS));
   });
 });
+
+describe("the cells of many batches", () => {
+  const letters = fc.constantFrom("a", "b", "\u0000", "\u00ff");
+  const write = fc.record({
+    space: fc.constantFrom("slot" as const, "copy" as const),
+    key: fc.string({ unit: letters, maxLength: 3 }).map((name) => Buffer.from(name, "latin1")),
+    order: fc.integer({ min: 1, max: 9 }),
+    bytes: fc.integer({ min: 0, max: 3 }).map((byte) => Uint8Array.of(byte)),
+  });
+
+  it("are in the order of their keys, and every address's winner is among them", async () => {
+    const batches = fc.array(fc.array(write, { maxLength: 40 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(batches, async (all) => {
+        // As many cells again as fill a part, so that parts are merged.
+        const filler = Array.from({ length: 4_096 }, (_, index) => cell(`c${String((index * 7_919) % 4_096)}`));
+        const ordered = await inOrder([...all, filler], () => Promise.resolve());
+        const keys = ordered.map(({ key }) => key);
+        expect(keys.every((key, index) => index === 0 || Buffer.compare(keys[index - 1] ?? key, key) <= 0)).toBe(true);
+        expect(winnersOf(ordered)).toEqual(winnersOf([...all.flat(), ...filler]));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("are ordered a part at a time, and those of one slot meet", async () => {
+    let turns = 0;
+    const batch = (order: number) =>
+      Array.from({ length: 30_000 }, (_, index) => ({ ...cell(`slot-${String((index * 7_919) % 30_000)}`), order }));
+    const ordered = await inOrder([batch(1), batch(3), batch(2)], () => Promise.resolve(void (turns += 1)));
+    expect(ordered).toHaveLength(30_000);
+    expect(ordered.every(({ order }) => order === 3)).toBe(true);
+    expect(turns).toBeGreaterThan(2 * (90_000 / 4_096));
+  });
+});
+
+/** By address, what wins. */
+function winnersOf(cells: readonly StoreWrite[]): ReadonlyMap<string, string> {
+  const winners = new Map<string, StoreWrite>();
+  for (const next of cells) {
+    const address = `${next.space} ${nameOf(next)}`;
+    const present = winners.get(address);
+    if (present === undefined || compareOrdered(next, present) > 0) winners.set(address, next);
+  }
+  const entries = [...winners].map(([address, { order, bytes }]) => [address, `${order}/${bytes.join()}`] as const);
+  return new Map(entries);
+}
 
 describe("the order of keys", () => {
   it("is that of their bytes, for any keys", () => {
