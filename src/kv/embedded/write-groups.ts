@@ -1,5 +1,6 @@
+import { inTurns } from "../../core/steps.ts";
 import type { Acks } from "../../ports/kv-plane.ts";
-import { inOrder } from "./group-cells.ts";
+import { inKeyOrder } from "./key-order.ts";
 import { nextTurn } from "./turns.ts";
 import { entryBytes, type StoreWrite } from "./wire.ts";
 
@@ -66,8 +67,7 @@ export class WriteGroups {
   }
 
   async #sendGroup(group: readonly Waiting[]): Promise<Acks> {
-    const batches = group.map(({ batch }) => batch);
-    const cells = await inOrder(batches, nextTurn);
+    const cells = await inTurns(inKeyOrder(group.flatMap(({ batch }) => batch)), nextTurn);
     const bytes = cells.reduce((sum, cell) => sum + entryBytes(cell), 0);
     return await this.#send(cells, bytes, () => {
       for (const { handed } of group) handed();

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareOrdered } from "../../../src/core/cell.ts";
-import { inOrder } from "../../../src/kv/embedded/group-cells.ts";
+import { atOnce } from "../../../src/core/steps.ts";
 import { inKeyOrder } from "../../../src/kv/embedded/key-order.ts";
 import type { StoreWrite } from "../../../src/kv/embedded/wire.ts";
 import { WriteGroups } from "../../../src/kv/embedded/write-groups.ts";
@@ -132,29 +132,29 @@ describe("the cells of many batches", () => {
     bytes: fc.integer({ min: 0, max: 3 }).map((byte) => Uint8Array.of(byte)),
   });
 
-  it("are in the order of their keys, and every address's winner is among them", async () => {
-    const batches = fc.array(fc.array(write, { maxLength: 40 }), { maxLength: 12 });
-    await fc.assert(
-      fc.asyncProperty(batches, async (all) => {
-        // As many cells again as fill a part, so that parts are merged.
-        const filler = Array.from({ length: 4_096 }, (_, index) => cell(`c${String((index * 7_919) % 4_096)}`));
-        const ordered = await inOrder([...all, filler], () => Promise.resolve());
+  it("are in the order of their keys, and every address's winner is among them", () => {
+    const cells = fc.array(write, { maxLength: 400 });
+    fc.assert(
+      fc.property(cells, (all) => {
+        const ordered = atOnce(inKeyOrder(all));
         const keys = ordered.map(({ key }) => key);
         expect(keys.every((key, index) => index === 0 || Buffer.compare(keys[index - 1] ?? key, key) <= 0)).toBe(true);
-        expect(winnersOf(ordered)).toEqual(winnersOf([...all.flat(), ...filler]));
+        expect(winnersOf(ordered)).toEqual(winnersOf(all));
       }),
-      { numRuns: 60 },
+      { numRuns: 200 },
     );
   });
 
-  it("are ordered a part at a time, and those of one slot meet", async () => {
-    let turns = 0;
+  it("are ordered a piece at a time, and those of one slot meet", () => {
     const batch = (order: number) =>
       Array.from({ length: 30_000 }, (_, index) => ({ ...cell(`slot-${String((index * 7_919) % 30_000)}`), order }));
-    const ordered = await inOrder([batch(1), batch(3), batch(2)], () => Promise.resolve(void (turns += 1)));
-    expect(ordered).toHaveLength(30_000);
-    expect(ordered.every(({ order }) => order === 3)).toBe(true);
-    expect(turns).toBeGreaterThan(2 * (90_000 / 4_096));
+    const steps = inKeyOrder([...batch(1), ...batch(3), ...batch(2)]);
+    let pieces = 1;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) pieces += 1;
+    expect(step.value).toHaveLength(30_000);
+    expect(step.value.every(({ order }) => order === 3)).toBe(true);
+    expect(pieces).toBeGreaterThan((4 * 90_000) / 4_096);
   });
 });
 
@@ -176,9 +176,12 @@ describe("the order of keys", () => {
     const keys = fc.array(fc.string({ unit: letters, maxLength: 12 }), { maxLength: 300 });
     fc.assert(
       fc.property(keys, (names) => {
-        const cells = names.map((name) => ({ key: Buffer.from(`prefix-${name}`, "latin1") }));
+        const cells = [...new Set(names)].map((name) => ({
+          ...cell(""),
+          key: Buffer.from(`prefix-${name}`, "latin1"),
+        }));
         const sorted = cells.toSorted((a, b) => Buffer.compare(a.key, b.key));
-        expect(inKeyOrder(cells).map(nameOf)).toEqual(sorted.map(nameOf));
+        expect(atOnce(inKeyOrder(cells)).map(nameOf)).toEqual(sorted.map(nameOf));
       }),
       { numRuns: 300 },
     );
@@ -189,15 +192,15 @@ describe("the order of keys", () => {
       const number = (index * 7_919) % 20_000;
       return `namespace/${number % 2 === 0 ? "long-prefix-" : ""}a${String(number).padStart(8, "0")}`;
     });
-    const ordered = inKeyOrder(names.map(cell)).map(nameOf);
+    const ordered = atOnce(inKeyOrder(names.map(cell))).map(nameOf);
     expect(ordered.join()).toBe(names.toSorted().join());
   });
 
   it("ends for keys that are equal, or of which one begins another, be it with zeros", () => {
     const same = Array.from({ length: 100 }, () => cell("one key"));
-    expect(inKeyOrder(same)).toHaveLength(100);
-    const zeros = Array.from({ length: 200 }, (_, index) => cell(`k${"\u0000".repeat((index * 7) % 100)}`));
-    expect(inKeyOrder(zeros).map(({ key }) => key.length)).toEqual(
+    expect(atOnce(inKeyOrder(same))).toHaveLength(1);
+    const zeros = Array.from({ length: 200 }, (_, index) => cell(`k${"\u0000".repeat((index * 7) % 200)}`));
+    expect(atOnce(inKeyOrder(zeros)).map(({ key }) => key.length)).toEqual(
       zeros.map(({ key }) => key.length).toSorted((a, b) => a - b),
     );
   });
