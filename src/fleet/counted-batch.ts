@@ -3,6 +3,7 @@ import { indexAtOrAbove, type OnFault } from "../core/counting/count-records.ts"
 import { invariant } from "../core/invariant.ts";
 import { type CountingLedger, countingRowAt } from "../core/ledger/counting-ledger.ts";
 import type { Offset } from "../core/offset.ts";
+import type { Steps } from "../core/steps.ts";
 import type { DeadLetter } from "../ports/dead-letters.ts";
 import type { CellWrite } from "../ports/kv-plane.ts";
 import type { RecordBatch } from "../ports/record-batch.ts";
@@ -46,7 +47,7 @@ export interface FoldedBatch extends Omit<CountedBatch, "count"> {
 }
 
 /** Judges and adds up the records of a batch, each under the row that covers its offset (I17). @throws InvariantViolation */
-export function countBatch(task: CountTask, context: CountedContext): CountedBatch {
+export function* countBatch(task: CountTask, context: CountedContext): Steps<CountedBatch> {
   const { batch, breaker } = task;
   const first = indexAtOrAbove(batch, task.from);
   const letters: DeadLetter[] = [];
@@ -64,7 +65,7 @@ export function countBatch(task: CountTask, context: CountedContext): CountedBat
     return "pass";
   };
   const counterOf = (revision: number) => context.verdictOf(revision).counter;
-  const count = new BatchCount(batch, first, { ...context, counterOf, onFault });
+  const count = yield* BatchCount.of(batch, first, { ...context, counterOf, onFault });
   breaker.appliedRun(batch, judged, count.end);
   const last = count.end > first ? count.end - 1 : undefined;
   return {

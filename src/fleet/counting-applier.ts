@@ -5,6 +5,7 @@ import { SlotCache } from "../core/counting/slot-cache.ts";
 import { invariant } from "../core/invariant.ts";
 import { type CountingLedger, enter, giveBack, mustReserve, reserve } from "../core/ledger/counting-ledger.ts";
 import type { Offset } from "../core/offset.ts";
+import { inTurns } from "../core/steps.ts";
 import { countingOf } from "../core/source.ts";
 import { logOf } from "../core/topic/binding.ts";
 import type { LedgerName } from "../ledgers/counting-ledgers.ts";
@@ -95,9 +96,7 @@ export class CountingApplier implements Applier {
       entry.dropped.come();
       entry.atW.come();
     }
-    if (!dropped.some(({ result }) => result !== undefined)) return;
-    this.#cache.drop();
-    this.#barrier = Promise.all([...this.#entries.values()].map(({ atW }) => atW.promise));
+    if (dropped.some(({ result }) => result !== undefined)) this.#forget();
   }
 
   /** A held batch may be decoded already and not sent: it is decoded anew, for what was given back may get another row. */
@@ -139,8 +138,7 @@ export class CountingApplier implements Applier {
       if (!entry.dropped.came) await this.#reserve(entry);
       await this.#parts.context.turns.next();
       if (entry.dropped.came) return undefined;
-      entry.counted ??= this.#count(entry.task);
-      await this.#parts.context.turns.next();
+      entry.counted ??= await this.#count(entry.task);
       return entry.dropped.came ? undefined : this.#fold(entry, entry.counted);
     });
   }
@@ -180,9 +178,9 @@ export class CountingApplier implements Applier {
     });
   }
 
-  #count(task: ApplyTask): CountedBatch {
+  async #count(task: ApplyTask): Promise<CountedBatch> {
     const { context, topicEpoch } = this.#parts;
-    const counted = countBatch(
+    const steps = countBatch(
       { ...task, batch: task.work.batch },
       {
         ledger: this.#known,
@@ -192,22 +190,37 @@ export class CountingApplier implements Applier {
         nowMs: context.clock.now(),
       },
     );
+    const counted = await inTurns(steps, () => context.turns.next());
     if (counted.poison !== undefined) task.onPoison(counted.poison);
     return counted;
   }
 
   async #fold(entry: Entry, { count, ...counted }: CountedBatch): Promise<FoldedBatch | undefined> {
-    const { plane, slots } = this.#parts.context;
-    const keys = count.bind(this.#cache, entry.task.from);
+    const { plane, slots, turns } = this.#parts.context;
+    const turn = (): Promise<void> => turns.next();
+    await turn();
+    const keys = await inTurns(count.bind(this.#cache, entry.task.from), turn);
     const cells = keys.length === 0 ? [] : await plane.restore(keys.map((key) => ({ space: "slot", key })));
     if (entry.dropped.came) return undefined;
     const writes: SlotWrite[] = [];
-    count.fold(cells, entry.task.seq, writes);
+    await inTurns(count.fold(cells, entry.task.seq, writes), turn);
+    // Dropped while it was folded, it is in the cache and will never be sent.
+    if (entry.dropped.came) {
+      this.#forget();
+      return undefined;
+    }
     this.#cache.trim(slots.shareBytes);
     this.#sent = Math.max(this.#sent, counted.sentTo);
     entry.result = { ...counted, writes: writes.map((write) => ({ space: "slot", ...write })) };
     entry.folded.come();
     return entry.result;
+  }
+
+  /** The cache holds what will not be sent; and nothing is restored before all is at W that is still on its way. */
+  #forget(): void {
+    this.#cache.drop();
+    const sent = [...this.#entries.values()].filter(({ result }) => result !== undefined);
+    this.#barrier = Promise.all(sent.map(({ atW }) => atW.promise));
   }
 
   get #known(): CountingLedger {

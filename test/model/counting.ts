@@ -1,4 +1,5 @@
 import { HASH_SEED, hashByte } from "../../src/core/counting/byte-table.ts";
+import { atOnce } from "../../src/core/steps.ts";
 import { TallyFold, type SlotWrite } from "../../src/core/counting/fold-tally.ts";
 import type { SlotCache } from "../../src/core/counting/slot-cache.ts";
 import { Tally } from "../../src/core/counting/tally.ts";
@@ -23,8 +24,10 @@ export function* countInto(
   const tally = new Tally(FAMILIES);
   tallyEvents(world, tally, row.revision, from, to);
   const fold = new TallyFold(tally, row.number, suffixOf(row.number), cache);
-  const keys = fold.unknown().map(keyText);
-  if (keys.length > 0) fold.restored(yield* restore(world, keys));
+  const unknown: Uint8Array[] = [];
+  atOnce(fold.find(unknown));
+  const keys = unknown.map(keyText);
+  if (keys.length > 0) atOnce(fold.restored(yield* restore(world, keys), 0));
   const after = fold.behind();
   if (after !== undefined) {
     world.seen.again += 1;
@@ -32,7 +35,7 @@ export function* countInto(
     tallyEvents(world, tally, row.revision, from, to);
   }
   const writes: SlotWrite[] = [];
-  const { skipped } = fold.fold(seq, writes);
+  const { skipped } = atOnce(fold.fold(seq, writes));
   world.seen.skips += skipped;
   return writes.map(({ key, ...cell }) => ({ key: keyText(key), ...cell }));
 }

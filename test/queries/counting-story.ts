@@ -1,5 +1,6 @@
 import { createRecord, updateRecord } from "../../src/control/json-record.ts";
 import { BindingRecord, recordNames, RevisionRecord } from "../../src/control/records.ts";
+import { atOnce } from "../../src/core/steps.ts";
 import { BatchCount } from "../../src/core/counting/batch-count.ts";
 import { slotSuffix } from "../../src/core/counting/keys.ts";
 import type { CountingSettings } from "../../src/core/counting/settings.ts";
@@ -154,7 +155,7 @@ export class CountingStory {
   async #fold(partition: number, ledger: CountingLedger, from: number, to: number): Promise<void> {
     const log = this.#log(partition);
     const recordAt = (index: number) => log[from + index];
-    const batch = new BatchCount(
+    const steps = BatchCount.of(
       {
         count: to - from,
         offsetAt: (index) => from + index,
@@ -175,10 +176,11 @@ export class CountingStory {
         },
       },
     );
-    const keys = batch.bind(new SlotCache(1e6), from);
+    const batch = atOnce(steps);
+    const keys = atOnce(batch.bind(new SlotCache(1e6), from));
     const cells = await this.plane.restore(keys.map((key) => ({ space: "slot", key })));
     const writes: Parameters<BatchCount["fold"]>[2] = [];
-    batch.fold(cells, 1, writes);
+    atOnce(batch.fold(cells, 1, writes));
     await this.plane.write(writes.map((write) => ({ space: "slot", ...write })));
   }
 

@@ -1,8 +1,12 @@
 import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
+import type { Steps } from "../steps.ts";
 import { slotKey } from "./keys.ts";
 import { LiveSlot, type SlotCache } from "./slot-cache.ts";
 import type { Tally } from "./tally.ts";
+
+/** Counters that are looked up or folded in a piece: some milliseconds. */
+const ENTRIES_PER_STEP = 2_048;
 
 /** One slot to write: its key and its cell. */
 export interface SlotWrite extends OrderedBytes {
@@ -20,7 +24,7 @@ export interface FoldCounts {
  * Turns the tally of one ledger row into writes: *skip* what the slots hold already, *then* fold the rest, each touched slot
  * once and whole. In this order, by one caller at a time per cache:
  *
- * 1. `unknown` names the slots to restore at R, written back at W where answers differ; `restored` takes the answers.
+ * 1. `find` names the slots to restore at R, written back at W where answers differ; `restored` takes the answers.
  * 2. `behind` says which slots hold some of the batch and not all; the records are counted again for those.
  * 3. `fold` gives the writes and keeps the slots, pinned under the batch's number until `SlotCache.acked`.
  *
@@ -40,30 +44,38 @@ export class TallyFold {
     this.row = row;
     this.#suffix = suffix;
     this.#cache = cache;
-    for (let entry = 0; entry < tally.size; entry += 1) {
-      const slot = cache.find(row, tally, entry);
+  }
+
+  /** Looks up the slots; appends the keys of those that have to be restored to `unknown`. */
+  *find(unknown: Uint8Array[]): Steps<void> {
+    for (let entry = 0; entry < this.tally.size; entry += 1) {
+      if (pieceEnds(entry)) yield;
+      const slot = this.#cache.find(this.row, this.tally, entry);
       this.#slots.push(slot);
-      if (slot === undefined) this.#unknown.push(entry);
+      if (slot !== undefined) continue;
+      this.#unknown.push(entry);
+      unknown.push(slotKey(this.tally.key(entry), this.#suffix));
     }
   }
 
-  /** Keys of the slots that have to be restored. */
-  unknown(): readonly Uint8Array[] {
-    return this.#unknown.map((entry) => slotKey(this.tally.key(entry), this.#suffix));
-  }
-
-  /** What is stored under the keys of {@link unknown}, in their order; undefined for nothing. */
-  restored(cells: readonly (OrderedBytes | undefined)[]): void {
-    invariant(cells.length === this.#unknown.length, "RESTORED", `${cells.length} of ${this.#unknown.length} cells`);
+  /**
+   * Takes what is stored under the keys of {@link find}, in their order and from `at` on; undefined for nothing. Returns where
+   * that ends.
+   */
+  *restored(cells: readonly (OrderedBytes | undefined)[], at: number): Steps<number> {
+    const end = at + this.#unknown.length;
+    invariant(end <= cells.length, "RESTORED", `${cells.length} cells, at least ${end} were asked for`);
     for (const [index, entry] of this.#unknown.entries()) {
+      if (pieceEnds(index)) yield;
       const family = this.tally.families[this.tally.family(entry)];
       invariant(family !== undefined, "COUNTER_FAMILY", "a counter of no family");
       const slot = new LiveSlot(family);
-      const cell = cells[index];
+      const cell = cells[at + index];
       if (cell !== undefined) slot.restore(cell);
       this.#slots[entry] = slot;
     }
     this.#unknown.length = 0;
+    return end;
   }
 
   /**
@@ -82,11 +94,12 @@ export class TallyFold {
   }
 
   /** Adds what the slots do not hold yet, keeps them under batch `seq` (1 or more), and appends their writes. */
-  fold(seq: number, writes: SlotWrite[]): FoldCounts {
+  *fold(seq: number, writes: SlotWrite[]): Steps<FoldCounts> {
     const { tally } = this;
     this.#takeVisits();
     let written = 0;
     for (let entry = 0; entry < tally.size; entry += 1) {
+      if (pieceEnds(entry)) yield;
       const slot = this.#slot(entry);
       const holdsAll = slot.offset >= tally.last(entry);
       if (!holdsAll) {
@@ -126,4 +139,8 @@ export class TallyFold {
     invariant(slot !== undefined, "SLOT_UNKNOWN", "a slot is folded before it was restored");
     return slot;
   }
+}
+
+function pieceEnds(entry: number): boolean {
+  return entry % ENTRIES_PER_STEP === ENTRIES_PER_STEP - 1;
 }

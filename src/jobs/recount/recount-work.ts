@@ -6,6 +6,7 @@ import { EMPTY_RECEIPT, type Job, type JobPartition, type JobStep } from "../../
 import { EMPTY_COUNTING_LEDGER } from "../../core/ledger/counting-ledger.ts";
 import { exchangeRows, type RecountRange } from "../../core/ledger/recount.ts";
 import { PoisonBreaker } from "../../core/partition/breaker.ts";
+import { inTurns, type Steps } from "../../core/steps.ts";
 import { StreamsError } from "../../errors.ts";
 import { type CountedBatch, countBatch } from "../../fleet/counted-batch.ts";
 import { LetterGaps } from "../../fleet/letter-gaps.ts";
@@ -52,7 +53,7 @@ export class RecountWork implements JobWork {
     const stretch = await this.#stretches.next(entry);
     if (stretch.batch === undefined) return stretch.step;
     const { batch, next } = stretch;
-    const counted = this.#count(range, batch, entry.next);
+    const counted = await this.#inTurns(this.#count(range, batch, entry.next));
     await this.#fold(range, counted, entry.next);
     if (range.exchange) await this.#publish(range.partition, counted);
     const faults = counted.letters.length;
@@ -106,7 +107,7 @@ export class RecountWork implements JobWork {
     return range;
   }
 
-  #count({ partition, row }: RecountRangeSpec, batch: RecordBatch, from: number): CountedBatch {
+  #count({ partition, row }: RecountRangeSpec, batch: RecordBatch, from: number): Steps<CountedBatch> {
     const { source, spec, verdicts, topicEpochOf } = this.#parts;
     const owner = { source: source.inForce.definition.name, partition, log: spec.log, row: row.number };
     const suffix = slotSuffix(owner);
@@ -122,16 +123,20 @@ export class RecountWork implements JobWork {
     );
   }
 
+  #inTurns<Result>(steps: Steps<Result>): Promise<Result> {
+    return inTurns(steps, () => this.#parts.source.turns.next());
+  }
+
   async #fold(range: RecountRangeSpec, { count }: CountedBatch, position: number): Promise<void> {
     const { plane } = this.#parts.source;
     // Another row has other slots. What a failed step has counted on and not written must not be counted on again.
     const slots = this.#cache?.range === range ? this.#cache.slots : new SlotCache(CACHE_BYTES);
     this.#cache = undefined;
-    const keys = count.bind(slots, position);
+    const keys = await this.#inTurns(count.bind(slots, position));
     const cells = keys.length === 0 ? [] : await plane.restore(keys.map((key) => ({ space: "slot", key })));
     const writes: SlotWrite[] = [];
     this.#seq += 1;
-    count.fold(cells, this.#seq, writes);
+    await this.#inTurns(count.fold(cells, this.#seq, writes));
     if (writes.length > 0) await plane.write(writes.map((write) => ({ space: "slot", ...write })));
     slots.acked(this.#seq);
     slots.trim();

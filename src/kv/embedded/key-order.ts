@@ -35,7 +35,10 @@ class Sorting {
 
   /** Arranges the places in `order` by the keys of their cells, which are alike up to `looked`: shorter ones are filled with zeros. */
   *arrange(order: Uint32Array, looked: number): Steps<void> {
-    if (order.length <= RUN_MAX) return this.#compare(order, looked);
+    if (order.length <= RUN_MAX) {
+      this.#compare(order, looked);
+      return;
+    }
     const shared = yield* this.#sharedBytes(order, looked);
     const heads = new Float64Array(order.length);
     for (let index = 0; index < heads.length; index += 1) {

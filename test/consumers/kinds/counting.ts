@@ -1,5 +1,6 @@
 import { kinds } from "../../../consumers/index.ts";
 import { countRecords, type RowCounter } from "../../../src/core/counting/count-records.ts";
+import { atOnce } from "../../../src/core/steps.ts";
 import { TallyFold } from "../../../src/core/counting/fold-tally.ts";
 import { slotSuffix } from "../../../src/core/counting/keys.ts";
 import { type CountingSettings, DEFAULT_COUNTING } from "../../../src/core/counting/settings.ts";
@@ -59,9 +60,12 @@ export function count(counter: RowCounter, records: readonly TestRecord[]) {
     return "pass";
   });
   const fold = new TallyFold(tally, 1, suffix, new SlotCache(1e6));
-  fold.restored(fold.unknown().map(() => undefined));
+  const unknown: Uint8Array[] = [];
+  atOnce(fold.find(unknown));
+  const cells = unknown.map(() => undefined);
+  atOnce(fold.restored(cells, 0));
   const writes: Parameters<TallyFold["fold"]>[1] = [];
-  fold.fold(1, writes);
+  atOnce(fold.fold(1, writes));
   const slots = new Map<string, Slot>();
   for (const { key, ...cell } of writes) slots.set(hex(key.subarray(0, key.length - suffix.length)), decodeSlot(cell));
   return { slots, faults };

@@ -3,6 +3,7 @@ import type { OrderedBytes } from "../../../src/core/cell.ts";
 import { BatchCount } from "../../../src/core/counting/batch-count.ts";
 import type { RowCounter } from "../../../src/core/counting/count-records.ts";
 import type { SlotWrite } from "../../../src/core/counting/fold-tally.ts";
+import { atOnce } from "../../../src/core/steps.ts";
 import { SlotCache } from "../../../src/core/counting/slot-cache.ts";
 import { decodeSlot } from "../../../src/core/counting/slot.ts";
 import { EMPTY_COUNTING_LEDGER } from "../../../src/core/ledger/counting-ledger.ts";
@@ -60,7 +61,7 @@ function columns(offsets: readonly number[], poison: readonly number[] = []) {
 
 function batchOf(offsets: readonly number[], poison: readonly number[] = [], then: "pass" | "stop" = "pass") {
   const faults: number[] = [];
-  const batch = new BatchCount(columns(offsets, poison), 0, {
+  const steps = BatchCount.of(columns(offsets, poison), 0, {
     ledger,
     counterOf,
     suffixOf: (number) => Uint8Array.of(number),
@@ -69,7 +70,7 @@ function batchOf(offsets: readonly number[], poison: readonly number[] = [], the
       return then;
     },
   });
-  return { batch, faults };
+  return { batch: atOnce(steps), faults };
 }
 
 /** Row, total and offset of each write. */
@@ -78,9 +79,9 @@ function totals(writes: readonly SlotWrite[]) {
 }
 
 function fold(batch: BatchCount, cache: SlotCache, position: number, cells: readonly (OrderedBytes | undefined)[]) {
-  const keys = batch.bind(cache, position);
+  const keys = atOnce(batch.bind(cache, position));
   const writes: SlotWrite[] = [];
-  const counts = batch.fold(cells, 1, writes);
+  const counts = atOnce(batch.fold(cells, 1, writes));
   return { keys: keys.map((key) => [...key]), totals: totals(writes), ...counts };
 }
 
@@ -104,8 +105,8 @@ describe("one batch", () => {
     const cache = new SlotCache(1e6);
     const writes: SlotWrite[] = [];
     const first = batchOf([8]).batch;
-    first.bind(cache, 8);
-    first.fold([undefined], 1, writes);
+    atOnce(first.bind(cache, 8));
+    atOnce(first.fold([undefined], 1, writes));
     const [{ order, bytes } = { order: 0, bytes: new Uint8Array(0) }] = writes;
     expect(fold(batchOf([9]).batch, cache, 9, []).totals).toEqual([[1, 2n, 9]]);
     expect(fold(batchOf([9]).batch, new SlotCache(1e6), 9, [{ order, bytes }]).totals).toEqual([[1, 2n, 9]]);
@@ -136,9 +137,9 @@ describe("one batch", () => {
   it("may be bound again after a restore that failed, and is folded once", () => {
     const cache = new SlotCache(1e6);
     const { batch } = batchOf([8]);
-    expect([batch.bind(cache, 8).length, batch.bind(cache, 8).length]).toEqual([1, 1]);
-    batch.fold([undefined], 1, []);
-    expect(() => batch.fold([undefined], 1, [])).toThrow("BATCH_UNBOUND");
+    expect([atOnce(batch.bind(cache, 8)).length, atOnce(batch.bind(cache, 8)).length]).toEqual([1, 1]);
+    atOnce(batch.fold([undefined], 1, []));
+    expect(() => atOnce(batch.fold([undefined], 1, []))).toThrow("BATCH_UNBOUND");
   });
 
   it("of no records does nothing", () => {

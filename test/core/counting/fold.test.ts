@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { OrderedBytes } from "../../../src/core/cell.ts";
 import { HASH_SEED, hashByte } from "../../../src/core/counting/byte-table.ts";
 import { countAgain, countRecords, indexAtOrAbove, type RowCounter } from "../../../src/core/counting/count-records.ts";
+import { atOnce } from "../../../src/core/steps.ts";
 import { TallyFold, type SlotWrite } from "../../../src/core/counting/fold-tally.ts";
 import { segmentsOf } from "../../../src/core/counting/segments.ts";
 import { SlotCache } from "../../../src/core/counting/slot-cache.ts";
@@ -81,9 +82,12 @@ class Store {
     const tally = new Tally(families);
     countRecords(records, 0, records.count, rules, tally, () => "pass");
     const fold = new TallyFold(tally, row, Uint8Array.of(row), this.cache);
-    const unknown = fold.unknown().map((key) => Buffer.from(key).toString("hex"));
+    const keys: Uint8Array[] = [];
+    atOnce(fold.find(keys));
+    const unknown = keys.map((key) => Buffer.from(key).toString("hex"));
     this.restored += unknown.length;
-    fold.restored(unknown.map((key) => this.cells.get(key)));
+    const cells = unknown.map((key) => this.cells.get(key));
+    atOnce(fold.restored(cells, 0));
     const after = fold.behind();
     if (after !== undefined) {
       this.again += 1;
@@ -91,7 +95,7 @@ class Store {
     }
     this.seq += 1;
     const writes: SlotWrite[] = [];
-    this.skipped += fold.fold(this.seq, writes).skipped;
+    this.skipped += atOnce(fold.fold(this.seq, writes)).skipped;
     for (const { key, order, bytes } of writes) this.cells.set(Buffer.from(key).toString("hex"), { order, bytes });
     this.cache.acked(this.seq);
     this.cache.trim();
@@ -234,9 +238,10 @@ describe("the cache", () => {
     const tally = new Tally(families);
     countRecords(columns([event(1, 1), event(2, 2)]), 0, 2, rules, tally, () => "pass");
     const fold = new TallyFold(tally, 1, Uint8Array.of(1), cache);
-    fold.restored([undefined, undefined]);
+    atOnce(fold.find([]));
+    atOnce(fold.restored([undefined, undefined], 0));
     const before = cache.byteLength;
-    fold.fold(7, []);
+    atOnce(fold.fold(7, []));
     expect(cache.byteLength).toBeGreaterThan(before + 2 * 100);
     for (let round = 0; round < 5; round += 1) cache.trim();
     expect(cache.size).toBe(2);
