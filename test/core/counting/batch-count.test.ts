@@ -3,7 +3,7 @@ import type { OrderedBytes } from "../../../src/core/cell.ts";
 import { BatchCount } from "../../../src/core/counting/batch-count.ts";
 import type { RowCounter } from "../../../src/core/counting/count-records.ts";
 import type { SlotWrite } from "../../../src/core/counting/fold-tally.ts";
-import { atOnce } from "../../../src/core/steps.ts";
+import { atOnce, type Steps } from "../../../src/core/steps.ts";
 import { SlotCache } from "../../../src/core/counting/slot-cache.ts";
 import { decodeSlot } from "../../../src/core/counting/slot.ts";
 import { EMPTY_COUNTING_LEDGER } from "../../../src/core/ledger/counting-ledger.ts";
@@ -150,4 +150,40 @@ describe("one batch", () => {
   it("whose record nobody has reserved is refused", () => {
     expect(() => batchOf([39, 40])).toThrow("LEDGER_UNCOVERED");
   });
+
+  it("is done in pieces, whatever its size, and comes to the same", () => {
+    const offsets = Array.from({ length: 10_000 }, (_, index) => index);
+    const key = { bytes: Uint8Array.of(7), hash: 7 };
+    const records = { ...columns(offsets), keyAt: (index: number) => Buffer.from(String(index)) };
+    const steps = BatchCount.of(records, 0, {
+      ledger: { ...ledger, rows: [row(1, 0, 10_000, 1)] },
+      counterOf: (revision) => ({
+        ...counterOf(revision),
+        count(recordKey, _timestampMs, _inputs, increments) {
+          increments.open(key);
+          increments.part(recordKey ?? new Uint8Array(0), 0, recordKey?.length ?? 0);
+          increments.select(0);
+          increments.add(0, 1);
+          return undefined;
+        },
+      }),
+      suffixOf: () => Uint8Array.of(1),
+      onFault: () => "stop",
+    });
+    const counted = pieces(steps);
+    const cache = new SlotCache(1e9);
+    const bound = pieces(counted.result.bind(cache, 5));
+    const writes: SlotWrite[] = [];
+    const folded = pieces(counted.result.fold(Array.from({ length: 10_000 }), 1, writes));
+    expect([counted.count, bound.count, folded.count].every((count) => count >= 3)).toBe(true);
+    expect([bound.result.length, writes.length, cache.size]).toEqual([10_000, 10_000, 10_000]);
+    expect(totals(writes).every(([, total], index) => total === 1n && writes[index]?.order === index + 1)).toBe(true);
+  });
 });
+
+function pieces<Result>(steps: Steps<Result>): { readonly result: Result; readonly count: number } {
+  for (let count = 1; ; count += 1) {
+    const step = steps.next();
+    if (step.done === true) return { result: step.value, count };
+  }
+}
