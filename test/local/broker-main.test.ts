@@ -19,7 +19,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const child of started.splice(0)) child.kill("SIGKILL");
-  await rm(folder, { recursive: true, force: true });
+  // The broker of a parent that was killed may be writing its last files.
+  await rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
 });
 
 /** Runs `npm run broker` without npm, with temporary folders of its own. */
