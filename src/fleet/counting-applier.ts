@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { SlotWrite } from "../core/counting/fold-tally.ts";
+import type { FoldCounts, SlotWrite } from "../core/counting/fold-tally.ts";
 import { slotSuffix } from "../core/counting/keys.ts";
 import { SlotCache } from "../core/counting/slot-cache.ts";
 import { invariant } from "../core/invariant.ts";
 import { type CountingLedger, enter, giveBack, mustReserve, reserve } from "../core/ledger/counting-ledger.ts";
 import type { Offset } from "../core/offset.ts";
-import { inTurns } from "../core/steps.ts";
+import { inTurns, type Steps } from "../core/steps.ts";
 import { countingOf } from "../core/source.ts";
 import { logOf } from "../core/topic/binding.ts";
 import type { LedgerName } from "../ledgers/counting-ledgers.ts";
@@ -47,6 +47,7 @@ export class CountingApplier implements Applier {
   readonly #leaveMemory: () => void;
   readonly #suffixes = new Map<number, Uint8Array>();
   #ledger: CountingLedger | undefined;
+  #ended = false;
   /** How far anything was ever sent. */
   #sent: Offset = 0;
   /** Ends when the one who has the ledger and the cache is done. */
@@ -57,9 +58,11 @@ export class CountingApplier implements Applier {
   constructor(parts: ApplierParts) {
     this.#parts = parts;
     const { slots } = parts.context;
-    const cache = new SlotCache(slots.shareBytes);
-    this.#cache = cache;
-    this.#leaveMemory = slots.join(() => cache.trim(slots.shareBytes));
+    this.#cache = new SlotCache(slots.shareBytes);
+    this.#leaveMemory = slots.join(() => {
+      // Not while a batch is between looking its slots up and folding them.
+      void this.#alone(() => Promise.resolve(this.#cache.trim(slots.shareBytes)));
+    });
   }
 
   async cover(watermark: Offset): Promise<void> {
@@ -110,6 +113,7 @@ export class CountingApplier implements Applier {
   }
 
   end(): void {
+    this.#ended = true;
     this.#leaveMemory();
     this.#cache.drop();
   }
@@ -197,23 +201,35 @@ export class CountingApplier implements Applier {
 
   async #fold(entry: Entry, { count, ...counted }: CountedBatch): Promise<FoldedBatch | undefined> {
     const { plane, slots, turns } = this.#parts.context;
-    const turn = (): Promise<void> => turns.next();
-    await turn();
-    const keys = await inTurns(count.bind(this.#cache, entry.task.from), turn);
+    await turns.next();
+    const keys = await this.#whileWanted(entry, count.bind(this.#cache, entry.task.from));
+    if (keys === undefined) return undefined;
     const cells = keys.length === 0 ? [] : await plane.restore(keys.map((key) => ({ space: "slot", key })));
     if (entry.dropped.came) return undefined;
     const writes: SlotWrite[] = [];
-    await inTurns(count.fold(cells, entry.task.seq, writes), turn);
-    // Dropped while it was folded, it is in the cache and will never be sent.
-    if (entry.dropped.came) {
-      this.#forget();
-      return undefined;
+    let folded: FoldCounts | undefined;
+    try {
+      folded = await this.#whileWanted(entry, count.fold(cells, entry.task.seq, writes));
+    } finally {
+      // Part of it is in the cache and will never be sent.
+      if (folded === undefined) this.#forget();
     }
+    if (folded === undefined) return undefined;
     this.#cache.trim(slots.shareBytes);
     this.#sent = Math.max(this.#sent, counted.sentTo);
-    entry.result = { ...counted, writes: writes.map((write) => ({ space: "slot", ...write })) };
+    entry.result = { ...counted, writes };
     entry.folded.come();
     return entry.result;
+  }
+
+  /** Runs the work a piece at a time; undefined as soon as its batch is dropped: the cache may have gone with it. */
+  async #whileWanted<Result>({ dropped }: Entry, steps: Steps<Result>): Promise<Result | undefined> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await this.#parts.context.turns.next();
+      if (dropped.came || this.#ended) return undefined;
+    }
   }
 
   /** The cache holds what will not be sent; and nothing is restored before all is at W that is still on its way. */

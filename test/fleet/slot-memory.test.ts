@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LiveSlot, SlotCache } from "../../src/core/counting/slot-cache.ts";
+import { SlotCache, UNKNOWN_SLOT } from "../../src/core/counting/slot-cache.ts";
 import { Tally } from "../../src/core/counting/tally.ts";
 import { SlotMemory } from "../../src/fleet/slot-memory.ts";
 
@@ -13,7 +13,9 @@ function fill(cache: SlotCache, count: number): void {
     tally.open({ bytes: Uint8Array.of(index >>> 8, index & 0xff), hash: index });
     tally.select(0);
   }
-  for (let entry = 0; entry < tally.size; entry += 1) cache.keep(1, tally, entry, new LiveSlot(FAMILY), 0);
+  for (let entry = 0; entry < tally.size; entry += 1) {
+    cache.keep(1, tally, entry, UNKNOWN_SLOT, Uint8Array.of(1, 1, 1, 0), entry, 0);
+  }
 }
 
 it("who comes makes the others smaller at once, also one that is idle", () => {

@@ -27,7 +27,7 @@ export function* countInto(
   const unknown: Uint8Array[] = [];
   atOnce(fold.find(unknown));
   const keys = unknown.map(keyText);
-  if (keys.length > 0) atOnce(fold.restored(yield* restore(world, keys), 0));
+  if (keys.length > 0) fold.restored(yield* restore(world, keys), 0);
   const after = fold.behind();
   if (after !== undefined) {
     world.seen.again += 1;
@@ -37,7 +37,7 @@ export function* countInto(
   const writes: SlotWrite[] = [];
   const { skipped } = atOnce(fold.fold(seq, writes));
   world.seen.skips += skipped;
-  return writes.map(({ key, ...cell }) => ({ key: keyText(key), ...cell }));
+  return writes.map(({ key, order, bytes }) => ({ key: keyText(key), order, bytes }));
 }
 
 function tallyEvents(world: World, tally: Tally, revision: number, from: number, to: number): void {

@@ -181,7 +181,7 @@ export class CountingStory {
     const cells = await this.plane.restore(keys.map((key) => ({ space: "slot", key })));
     const writes: Parameters<BatchCount["fold"]>[2] = [];
     atOnce(batch.fold(cells, 1, writes));
-    await this.plane.write(writes.map((write) => ({ space: "slot", ...write })));
+    await this.plane.write(writes);
   }
 
   async #step(): Promise<void> {

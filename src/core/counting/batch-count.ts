@@ -102,7 +102,7 @@ export class BatchCount {
     let written = 0;
     let skipped = 0;
     for (const [index, fold] of folds.entries()) {
-      at = yield* fold.restored(cells, at);
+      at = fold.restored(cells, at);
       const after = fold.behind();
       if (after !== undefined) this.#countAgain(index, after);
       const counts = yield* fold.fold(seq, writes);

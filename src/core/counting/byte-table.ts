@@ -16,9 +16,9 @@ export class ByteTable {
     return this.#size;
   }
 
-  /** Memory that it takes, in bytes. */
+  /** Memory that it takes, in bytes: of what has grown, only what was ever written to. */
   get byteLength(): number {
-    return this.#places.byteLength + this.#hashes.byteLength + this.#ends.byteLength + this.#arena.length;
+    return this.#places.byteLength + this.#size * ENTRY_BYTES + this.#startOf(this.#size);
   }
 
   /** The number of the first `length` bytes, whose hash is `hash`; −1 when they are not in the set. */
@@ -47,6 +47,18 @@ export class ByteTable {
   /** Bytes of an entry: a view that holds until the next entry is added. */
   key(entry: number): Uint8Array {
     return this.#arena.subarray(this.#startOf(entry), this.#ends[entry]);
+  }
+
+  /** How long an entry is. */
+  length(entry: number): number {
+    return (this.#ends[entry] ?? 0) - this.#startOf(entry);
+  }
+
+  /** Copies an entry to the beginning of `target`. */
+  copy(entry: number, target: Uint8Array): void {
+    const start = this.#startOf(entry);
+    const length = (this.#ends[entry] ?? 0) - start;
+    for (let index = 0; index < length; index += 1) target[index] = this.#arena[start + index] ?? 0;
   }
 
   /** Hash of an entry. */
@@ -90,6 +102,8 @@ export class ByteTable {
     for (let index = 0; index < entry; index += 1) this.#place(index, hashes[index] ?? 0);
   }
 }
+
+const ENTRY_BYTES = Int32Array.BYTES_PER_ELEMENT + Float64Array.BYTES_PER_ELEMENT;
 
 /** Hash of nothing, to go on from. */
 export const HASH_SEED = 0x811c_9dc5 | 0;

@@ -1,15 +1,17 @@
 import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Steps } from "../steps.ts";
-import { slotKey } from "./keys.ts";
-import { LiveSlot, type SlotCache } from "./slot-cache.ts";
+import type { Offset } from "../offset.ts";
+import { type SlotCache, type SlotPlace, UNKNOWN_SLOT } from "./slot-cache.ts";
 import type { Tally } from "./tally.ts";
+import { WorkingSlot } from "./working-slot.ts";
 
 /** Counters that are looked up or folded in a piece: some milliseconds. */
 const ENTRIES_PER_STEP = 2_048;
 
 /** One slot to write: its key and its cell. */
 export interface SlotWrite extends OrderedBytes {
+  readonly space: "slot";
   readonly key: Uint8Array;
 }
 
@@ -27,16 +29,18 @@ export interface FoldCounts {
  * 1. `find` names the slots to restore at R, written back at W where answers differ; `restored` takes the answers.
  * 2. `behind` says which slots hold some of the batch and not all; the records are counted again for those.
  * 3. `fold` gives the writes and keeps the slots, pinned under the batch's number until `SlotCache.acked`.
- *
- * A fold that is not carried to its end changes nothing in the cache.
  */
 export class TallyFold {
   readonly tally: Tally;
   readonly row: number;
   readonly #cache: SlotCache;
   readonly #suffix: Uint8Array;
-  readonly #slots: (LiveSlot | undefined)[] = [];
+  /** By entry: its place in the cache, or where its cell is among {@link #cells}, counted down from {@link RESTORED}. */
+  readonly #places: Int32Array;
   readonly #unknown: number[] = [];
+  #cells: readonly (OrderedBytes | undefined)[] = [];
+  /** By family. */
+  readonly #working: readonly WorkingSlot[];
 
   /** `suffix` is what follows a counter's key in the keys of this row's slots, see `slotSuffix`. */
   constructor(tally: Tally, row: number, suffix: Uint8Array, cache: SlotCache) {
@@ -44,17 +48,19 @@ export class TallyFold {
     this.row = row;
     this.#suffix = suffix;
     this.#cache = cache;
+    this.#places = new Int32Array(tally.size).fill(UNKNOWN_SLOT);
+    this.#working = tally.families.map((family) => new WorkingSlot(family));
   }
 
   /** Looks up the slots; appends the keys of those that have to be restored to `unknown`. */
   *find(unknown: Uint8Array[]): Steps<void> {
     for (let entry = 0; entry < this.tally.size; entry += 1) {
       if (pieceEnds(entry)) yield;
-      const slot = this.#cache.find(this.row, this.tally, entry);
-      this.#slots.push(slot);
-      if (slot !== undefined) continue;
+      const place = this.#cache.find(this.row, this.tally, entry);
+      this.#places[entry] = place;
+      if (place !== UNKNOWN_SLOT) continue;
       this.#unknown.push(entry);
-      unknown.push(slotKey(this.tally.key(entry), this.#suffix));
+      unknown.push(slotKeyOf(this.tally, entry, this.#suffix));
     }
   }
 
@@ -62,18 +68,11 @@ export class TallyFold {
    * Takes what is stored under the keys of {@link find}, in their order and from `at` on; undefined for nothing. Returns where
    * that ends.
    */
-  *restored(cells: readonly (OrderedBytes | undefined)[], at: number): Steps<number> {
+  restored(cells: readonly (OrderedBytes | undefined)[], at: number): number {
     const end = at + this.#unknown.length;
     invariant(end <= cells.length, "RESTORED", `${cells.length} cells, at least ${end} were asked for`);
-    for (const [index, entry] of this.#unknown.entries()) {
-      if (pieceEnds(index)) yield;
-      const family = this.tally.families[this.tally.family(entry)];
-      invariant(family !== undefined, "COUNTER_FAMILY", "a counter of no family");
-      const slot = new LiveSlot(family);
-      const cell = cells[at + index];
-      if (cell !== undefined) slot.restore(cell);
-      this.#slots[entry] = slot;
-    }
+    this.#cells = cells;
+    for (const [index, entry] of this.#unknown.entries()) this.#places[entry] = RESTORED - at - index;
     this.#unknown.length = 0;
     return end;
   }
@@ -85,7 +84,7 @@ export class TallyFold {
   behind(): Float64Array | undefined {
     let after: Float64Array | undefined;
     for (let entry = 0; entry < this.tally.size; entry += 1) {
-      const { offset } = this.#slot(entry);
+      const offset = this.#offset(entry);
       if (offset < this.tally.first(entry) || offset >= this.tally.last(entry)) continue;
       after ??= new Float64Array(this.tally.size).fill(Infinity);
       after[entry] = offset;
@@ -93,36 +92,64 @@ export class TallyFold {
     return after;
   }
 
-  /** Adds what the slots do not hold yet, keeps them under batch `seq` (1 or more), and appends their writes. */
+  /**
+   * Adds what the slots do not hold yet, keeps them under batch `seq` (1 or more), and appends their writes. When it is not
+   * carried to its end the cache has to be dropped: it holds what nobody will write. @throws InvariantViolation for a stored
+   * slot of another shape than the row's
+   */
   *fold(seq: number, writes: SlotWrite[]): Steps<FoldCounts> {
     const { tally } = this;
-    this.#takeVisits();
     let written = 0;
     for (let entry = 0; entry < tally.size; entry += 1) {
       if (pieceEnds(entry)) yield;
-      const slot = this.#slot(entry);
-      const holdsAll = slot.offset >= tally.last(entry);
-      if (!holdsAll) {
-        this.#add(entry, slot);
-        slot.offset = tally.last(entry);
-        const { order, bytes } = slot.encode();
-        writes.push({ key: slotKey(tally.key(entry), this.#suffix), order, bytes });
+      if (this.#offset(entry) >= tally.last(entry)) this.#pass(entry);
+      else {
+        writes.push(this.#count(entry, seq));
         written += 1;
       }
-      this.#cache.keep(this.row, tally, entry, slot, holdsAll ? 0 : seq);
     }
     return { written, skipped: tally.size - written };
   }
 
-  /** Before the sums: a visit counts when its offset is above the slot's. */
-  #takeVisits(): void {
-    this.tally.eachVisit((entry, offset, high, low) => {
-      const slot = this.#slot(entry);
-      if (offset > slot.offset) slot.visitors?.add(high, low);
-    });
+  /** The slot holds all of it. */
+  #pass(entry: number): void {
+    const place = this.#place(entry);
+    if (place >= 0) this.#cache.use(place);
+    else {
+      const { order, bytes } = this.#cell(place) ?? NOTHING_STORED;
+      this.#cache.keep(this.row, this.tally, entry, place, bytes, order - 1, 0);
+    }
   }
 
-  #add(entry: number, { totals }: LiveSlot): void {
+  #count(entry: number, seq: number): SlotWrite {
+    const { tally } = this;
+    const place = this.#place(entry);
+    const slot = this.#load(entry, place);
+    const { visitors } = slot;
+    if (visitors !== undefined) {
+      const from = this.#offset(entry);
+      tally.eachVisit(entry, (offset, high, low) => {
+        if (offset > from) visitors.add(high, low);
+      });
+    }
+    this.#add(entry, slot);
+    const offset = tally.last(entry);
+    const { order, bytes } = slot.encode(offset);
+    this.#cache.keep(this.row, tally, entry, place, bytes, offset, seq);
+    return { space: "slot", key: slotKeyOf(tally, entry, this.#suffix), order, bytes };
+  }
+
+  #load(entry: number, place: SlotPlace): WorkingSlot {
+    const slot = this.#working[this.tally.family(entry)];
+    invariant(slot !== undefined, "COUNTER_FAMILY", "a counter of no family");
+    const cell = this.#cell(place);
+    if (place >= 0) this.#cache.load(place, slot);
+    else if (cell !== undefined) slot.load(cell.bytes, 0, cell.bytes.length);
+    else slot.clear();
+    return slot;
+  }
+
+  #add(entry: number, { totals }: WorkingSlot): void {
     const { tally } = this;
     const wide = tally.families[tally.family(entry)]?.wide === true;
     for (let value = 0; value < totals.length; value += 1) {
@@ -134,11 +161,35 @@ export class TallyFold {
     }
   }
 
-  #slot(entry: number): LiveSlot {
-    const slot = this.#slots[entry];
-    invariant(slot !== undefined, "SLOT_UNKNOWN", "a slot is folded before it was restored");
-    return slot;
+  /** Up to where the slot counts; −1 when it holds nothing. */
+  #offset(entry: number): Offset {
+    const place = this.#place(entry);
+    return place >= 0 ? this.#cache.offset(place) : (this.#cell(place)?.order ?? 0) - 1;
   }
+
+  /** The restored cell at a place that is not the cache's. */
+  #cell(place: SlotPlace): OrderedBytes | undefined {
+    return place > RESTORED ? undefined : this.#cells[RESTORED - place];
+  }
+
+  #place(entry: number): SlotPlace {
+    const place = this.#places[entry] ?? UNKNOWN_SLOT;
+    invariant(place !== UNKNOWN_SLOT, "SLOT_UNKNOWN", "a slot is folded before it was restored");
+    return place;
+  }
+}
+
+/** The place of the first restored cell. */
+const RESTORED = UNKNOWN_SLOT - 1;
+/** What `#pass` cannot meet: a slot that holds nothing holds no record. */
+const NOTHING_STORED: OrderedBytes = { order: 0, bytes: new Uint8Array(0) };
+
+function slotKeyOf(tally: Tally, entry: number, suffix: Uint8Array): Uint8Array {
+  const length = tally.keyLength(entry);
+  const key = new Uint8Array(length + suffix.length);
+  tally.copyKey(entry, key);
+  for (let index = 0; index < suffix.length; index += 1) key[length + index] = suffix[index] ?? 0;
+  return key;
 }
 
 function pieceEnds(entry: number): boolean {

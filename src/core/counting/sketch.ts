@@ -1,5 +1,5 @@
 import { invariant } from "../invariant.ts";
-import { type ByteSink, type Cursor, putNumber, takeUnsigned } from "./varint.ts";
+import { type ByteSink, type Cursor, putNumber, takeNumber } from "./varint.ts";
 
 /**
  * Distinct visitors: a HyperLogLog of 4,096 registers (Flajolet, Fusy, Gandouet, Meunier 2007), estimated as by Ertl
@@ -75,11 +75,6 @@ export class VisitorSketch {
     return Math.round(REGISTERS ** 2 / (2 * Math.LN2 * sum));
   }
 
-  /** Bytes that it takes in memory, about. */
-  get byteLength(): number {
-    return this.#sparse === undefined ? REGISTERS : 8 * this.#sparse.length + 32;
-  }
-
   /** Appends its one encoding. */
   encode(target: ByteSink): void {
     if (this.#sparse !== undefined) {
@@ -153,12 +148,12 @@ function denseOf(sparse: readonly number[]): Uint8Array {
 }
 
 function decodeSparse(cursor: Cursor): number[] {
-  const length = Number(takeUnsigned(cursor));
+  const length = takeNumber(cursor);
   invariant(length <= SPARSE_MAX, "SLOT_BYTES", `a list of ${length} registers`);
   const entries: number[] = [];
   let before = 0;
   for (let count = 0; count < length; count += 1) {
-    const entry = before + Number(takeUnsigned(cursor));
+    const entry = before + takeNumber(cursor);
     const ascends = count === 0 || Math.floor(entry / RANK_ROOM) > Math.floor(before / RANK_ROOM);
     const rank = entry % RANK_ROOM;
     invariant(ascends && entry < REGISTERS * RANK_ROOM, "SLOT_BYTES", "registers do not ascend");

@@ -1,63 +1,19 @@
-import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Offset } from "../offset.ts";
-import { ByteTable, hashByte } from "./byte-table.ts";
-import type { CounterFamily } from "./inputs.ts";
-import { VisitorSketch } from "./sketch.ts";
-import { decodeSlot, encodeTotals } from "./slot.ts";
+import { hashByte } from "./byte-table.ts";
+import { SlotColumns } from "./slot-columns.ts";
 import type { Tally } from "./tally.ts";
-import { Totals } from "./totals.ts";
+import type { WorkingSlot } from "./working-slot.ts";
 
-/** A slot as the runner that counts it holds it. */
-export class LiveSlot {
-  /** −1: it holds nothing yet. */
-  offset: Offset = -1;
-  totals: Totals;
-  visitors: VisitorSketch | undefined;
-  /** The batch that wrote it last, while that write is not at W; 0 otherwise. Pinned meanwhile: a restore would not find it. */
-  writing = 0;
-  /** The half of a cache that it was last put into: found there, it need not be looked up again. */
-  home: object | undefined;
-  /** Bytes that it was last counted with there. */
-  size = 0;
-
-  constructor(family: CounterFamily) {
-    this.totals = new Totals(family.values);
-    this.visitors = family.visitors ? new VisitorSketch() : undefined;
-  }
-
-  /** Takes over what is stored. @throws InvariantViolation for a slot of another shape, which a row never holds */
-  restore(cell: OrderedBytes): void {
-    const { offset, counters, visitors } = decodeSlot(cell);
-    const same = counters.length === this.totals.length && (visitors === undefined) === (this.visitors === undefined);
-    invariant(same, "SLOT_SHAPE", "a stored slot has another shape than its row's revision");
-    this.offset = offset;
-    this.totals = Totals.of(counters);
-    this.visitors = visitors;
-  }
-
-  /** Its cell, whole (I9). */
-  encode(): OrderedBytes {
-    return encodeTotals(this.offset, this.totals, this.visitors);
-  }
-
-  /** Memory that it takes beside its key, in bytes, about. */
-  get byteLength(): number {
-    return SLOT_BYTES + 8 * this.totals.length + (this.visitors?.byteLength ?? 0);
-  }
-}
-
-const SLOT_BYTES = 160;
+/** Bytes of the row's number behind a counter's key. */
 const ROW_BYTES = 4;
 
-/** Half of a cache: entries are added and never taken out; it is dropped as a whole. */
-interface Half {
-  readonly keys: ByteTable;
-  readonly slots: LiveSlot[];
-  /** Row of each slot. */
-  readonly rows: number[];
-  bytes: number;
-}
+/** Where a slot is that a cache holds: holds until the cache is trimmed or dropped, or keeps that slot. */
+export type SlotPlace = number;
+/** No place: the slot is known to be empty. */
+export const EMPTY_SLOT = -1;
+/** No place: nobody knows what the slot holds. */
+export const UNKNOWN_SLOT = -2;
 
 /**
  * The slots that a runner knows, of all its rows, bounded in bytes. What it does not know is restored before it is counted on.
@@ -72,12 +28,13 @@ interface Half {
  */
 export class SlotCache {
   readonly #maxBytes: number;
-  #young = newHalf();
-  #old = newHalf();
+  #young = new SlotColumns();
+  #old = new SlotColumns();
   /** Rows that this runner has counted from their first record on, without ever evicting a slot: what is not here is empty. */
   readonly #whole = new Set<number>();
   readonly #met = new Set<number>();
-  readonly #written = new Map<number, LiveSlot[]>();
+  /** Batches that have written slots and are not at W. */
+  readonly #writing = new Set<number>();
   /** The key that was written last, its length and hash. */
   #scratch = new Uint8Array(256);
   #length = 0;
@@ -89,12 +46,12 @@ export class SlotCache {
 
   /** Slots that it holds. */
   get size(): number {
-    return this.#young.slots.length + this.#old.slots.length;
+    return this.#young.size + this.#old.size;
   }
 
   /** Memory that it takes, in bytes, about. */
   get byteLength(): number {
-    return halfBytes(this.#young) + halfBytes(this.#old);
+    return this.#young.byteLength + this.#old.byteLength;
   }
 
   /**
@@ -109,85 +66,118 @@ export class SlotCache {
     if (position <= row.from) this.#whole.add(row.number);
   }
 
-  /** The slot of an entry; a new one where that is known to be empty; undefined: restore it. */
-  find(row: number, tally: Tally, entry: number): LiveSlot | undefined {
+  /** Where the slot of an entry is. */
+  find(row: number, tally: Tally, entry: number): SlotPlace {
     this.#writeKey(row, tally, entry);
-    for (const half of [this.#young, this.#old]) {
-      const found = half.slots.length === 0 ? -1 : half.keys.find(this.#scratch, this.#length, this.#hash);
-      if (found !== -1) return half.slots[found];
-    }
-    const family = tally.families[tally.family(entry)];
-    return family !== undefined && this.#whole.has(row) ? new LiveSlot(family) : undefined;
+    const young = this.#lookUp(this.#young);
+    if (young !== -1) return 2 * young;
+    const old = this.#lookUp(this.#old);
+    if (old !== -1) return 2 * old + 1;
+    return this.#whole.has(row) ? EMPTY_SLOT : UNKNOWN_SLOT;
   }
 
-  /** Keeps the slot of an entry, written by batch `seq` (0: not at all). */
-  keep(row: number, tally: Tally, entry: number, slot: LiveSlot, seq: number): void {
-    if (seq !== 0) this.#pin(slot, seq);
-    const half = this.#young;
-    if (slot.home === half) return resize(half, slot);
+  /** The offset up to which the slot at a place counts. */
+  offset(place: SlotPlace): Offset {
+    return this.#half(place).offset(place >> 1);
+  }
+
+  /** Loads the slot at a place. */
+  load(place: SlotPlace, slot: WorkingSlot): void {
+    const half = this.#half(place);
+    slot.load(half.bytes, half.start(place >> 1), half.end(place >> 1));
+  }
+
+  /**
+   * Keeps the slot of an entry, which was found at `place`, as it is to be stored: its cell up to `offset`, written by batch
+   * `seq` (0: it is stored like that).
+   */
+  keep(
+    row: number,
+    tally: Tally,
+    entry: number,
+    place: SlotPlace,
+    cell: Uint8Array,
+    offset: Offset,
+    seq: number,
+  ): void {
+    if (seq !== 0) this.#writing.add(seq);
+    if (place >= 0 && place % 2 === 0) {
+      this.#young.replace(place >> 1, cell, offset, seq);
+      return;
+    }
+    if (place >= 0) this.#old.move(place >> 1);
     this.#writeKey(row, tally, entry);
-    half.keys.add(this.#scratch, this.#length, this.#hash);
-    append(half, slot, row);
+    this.#young.add(this.#scratch, this.#length, this.#hash, cell, offset, seq);
+  }
+
+  /** The slot at a place was used, and stays as it is. */
+  use(place: SlotPlace): void {
+    if (place % 2 === 0) return;
+    this.#rejuvenate(this.#old, place >> 1);
+    this.#old.move(place >> 1);
   }
 
   /** The writes of batch `seq` are at W. */
   acked(seq: number): void {
-    for (const slot of this.#written.get(seq) ?? []) if (slot.writing === seq) slot.writing = 0;
-    this.#written.delete(seq);
+    this.#writing.delete(seq);
   }
 
   /** Evicts what is too much, or more where others need the memory. Called between batches. */
   trim(maxBytes = this.#maxBytes): void {
-    if (halfBytes(this.#young) > maxBytes / 2) this.#turn();
+    if (this.#young.byteLength > maxBytes / 2) this.#turn();
     // Kept under a larger share than it has now.
-    if (halfBytes(this.#old) > maxBytes) this.#turn();
+    if (this.#old.byteLength > maxBytes) this.#turn();
   }
 
   /** The old half goes, but for what is pinned, and the young one is the old one. */
   #turn(): void {
     const gone = this.#old;
     this.#old = this.#young;
-    this.#young = newHalf();
-    for (const [entry, slot] of gone.slots.entries()) {
-      // Moved to the young half meanwhile, which is the old one now: nothing is lost.
-      if (slot.home !== gone) continue;
-      const row = gone.rows[entry] ?? 0;
-      if (slot.writing === 0) this.#whole.delete(row);
-      else {
-        const key = gone.keys.key(entry);
-        this.#young.keys.add(key, key.length, gone.keys.hash(entry));
-        append(this.#young, slot, row);
-      }
+    this.#young = new SlotColumns();
+    for (let entry = 0; entry < gone.size; entry += 1) {
+      if (gone.moved(entry)) continue;
+      if (this.#writing.has(gone.writer(entry))) this.#rejuvenate(gone, entry);
+      else if (this.#whole.size > 0) this.#whole.delete(rowOf(gone.keys.key(entry)));
     }
+  }
+
+  #rejuvenate(half: SlotColumns, entry: number): void {
+    const { keys, bytes } = half;
+    const key = keys.key(entry);
+    const cell = bytes.subarray(half.start(entry), half.end(entry));
+    this.#young.add(key, key.length, keys.hash(entry), cell, half.offset(entry), half.writer(entry));
   }
 
   /** Forgets everything: a batch was abandoned, reading goes on elsewhere, or the assignment is another. */
   drop(): void {
-    this.#young = newHalf();
-    this.#old = newHalf();
+    this.#young = new SlotColumns();
+    this.#old = new SlotColumns();
     this.#whole.clear();
     this.#met.clear();
-    this.#written.clear();
+    this.#writing.clear();
   }
 
-  #pin(slot: LiveSlot, seq: number): void {
-    slot.writing = seq;
-    const written = this.#written.get(seq);
-    if (written === undefined) this.#written.set(seq, [slot]);
-    else written.push(slot);
+  #lookUp(half: SlotColumns): number {
+    return half.size === 0 ? -1 : half.keys.find(this.#scratch, this.#length, this.#hash);
+  }
+
+  #half(place: SlotPlace): SlotColumns {
+    const half = place % 2 === 0 ? this.#young : this.#old;
+    invariant(place >= 0 && place >> 1 < half.size && !half.moved(place >> 1), "SLOT_PLACE", `no slot at ${place}`);
+    return half;
   }
 
   /** Writes the key of an entry's slot, with its row, into the scratch. */
   #writeKey(row: number, tally: Tally, entry: number): void {
-    const key = tally.key(entry);
-    const length = key.length + ROW_BYTES;
+    const bytes = tally.keyLength(entry);
+    const length = bytes + ROW_BYTES;
     if (this.#scratch.length < length) this.#scratch = new Uint8Array(2 * length);
     const scratch = this.#scratch;
-    scratch.set(key);
+    tally.copyKey(entry, scratch);
     let hash = tally.hash(entry);
     for (let index = 0; index < ROW_BYTES; index += 1) {
       const byte = (row >>> (8 * index)) & 0xff;
-      scratch[key.length + index] = byte;
+      scratch[bytes + index] = byte;
       hash = hashByte(hash, byte);
     }
     this.#length = length;
@@ -195,25 +185,8 @@ export class SlotCache {
   }
 }
 
-function newHalf(): Half {
-  return { keys: new ByteTable(), slots: [], rows: [], bytes: 0 };
-}
-
-function append(half: Half, slot: LiveSlot, row: number): void {
-  half.slots.push(slot);
-  half.rows.push(row);
-  slot.home = half;
-  slot.size = slot.byteLength;
-  half.bytes += slot.size;
-}
-
-/** Sketches grow. */
-function resize(half: Half, slot: LiveSlot): void {
-  const size = slot.byteLength;
-  half.bytes += size - slot.size;
-  slot.size = size;
-}
-
-function halfBytes(half: Half): number {
-  return half.bytes + half.keys.byteLength;
+function rowOf(key: Uint8Array): number {
+  let row = 0;
+  for (let index = 1; index <= ROW_BYTES; index += 1) row = row * 256 + (key[key.length - index] ?? 0);
+  return row;
 }

@@ -3,7 +3,7 @@ import { invariant } from "../invariant.ts";
 import type { Offset } from "../offset.ts";
 import { VisitorSketch } from "./sketch.ts";
 import { Totals } from "./totals.ts";
-import { ByteSink, type Cursor, putNumber, takeUnsigned } from "./varint.ts";
+import { ByteSink, type Cursor, putNumber, takeNumber, takeUnsigned } from "./varint.ts";
 
 /**
  * One row's share of one counter: totals of the row up to an offset, never a difference (I9). Written whole as one cell whose
@@ -46,18 +46,40 @@ export function encodeTotals(offset: Offset, totals: Totals, visitors: VisitorSk
 
 /** Decodes what {@link encodeSlot} wrote. @throws InvariantViolation on anything else */
 export function decodeSlot({ order, bytes }: OrderedBytes): Slot {
-  invariant(bytes[0] === FORMAT && order > 0, "SLOT_BYTES", "foreign slot");
-  const cursor: Cursor = { bytes, at: 1 };
-  const length = Number(takeUnsigned(cursor));
-  invariant(length <= COUNTERS_MAX, "SLOT_BYTES", `${length} counters`);
+  invariant(order > 0, "SLOT_BYTES", "foreign slot");
+  const cursor: Cursor = { bytes, at: 0 };
+  const length = takeLength(cursor);
   const counters: bigint[] = [];
   while (counters.length < length) counters.push(takeUnsigned(cursor));
-  const marked = bytes[cursor.at];
-  invariant(marked === 0 || marked === 1, "SLOT_BYTES", "whether there are visitors");
-  cursor.at += 1;
-  const visitors = marked === 1 ? VisitorSketch.decode(cursor) : undefined;
+  const visitors = takeVisitors(cursor);
   invariant(cursor.at === bytes.length, "SLOT_BYTES", "bytes are left over");
   return { offset: order - 1, counters, visitors };
+}
+
+/**
+ * Decodes a slot's totals into `totals`; returns its visitors. What follows the cell in the cursor's bytes is not looked at.
+ * @throws InvariantViolation on anything but a slot with so many totals
+ */
+export function decodeTotals(cursor: Cursor, totals: Totals): VisitorSketch | undefined {
+  const length = takeLength(cursor);
+  invariant(length === totals.length, "SLOT_SHAPE", `${length} totals in the stead of ${totals.length}`);
+  totals.decode(cursor);
+  return takeVisitors(cursor);
+}
+
+function takeLength(cursor: Cursor): number {
+  invariant(cursor.bytes[cursor.at] === FORMAT, "SLOT_BYTES", "foreign slot");
+  cursor.at += 1;
+  const length = takeNumber(cursor);
+  invariant(length <= COUNTERS_MAX, "SLOT_BYTES", `${length} counters`);
+  return length;
+}
+
+function takeVisitors(cursor: Cursor): VisitorSketch | undefined {
+  const marked = cursor.bytes[cursor.at];
+  invariant(marked === 0 || marked === 1, "SLOT_BYTES", "whether there are visitors");
+  cursor.at += 1;
+  return marked === 1 ? VisitorSketch.decode(cursor) : undefined;
 }
 
 /**

@@ -29,7 +29,10 @@ export class Tally implements Increments {
   readonly #bases: number[] = [];
   #sums = new Float64Array(64);
   #used = 0;
-  #visitEntries = new Int32Array(0);
+  /** By entry: its last visit + 1; 0 where it has none. */
+  readonly #lastVisits: number[] = [];
+  /** By visit: the entry's visit before it + 1; 0 where there is none. */
+  #visitsBefore = new Int32Array(0);
   #visitOffsets = new Float64Array(0);
   #visitHashes = new Uint32Array(0);
   #visits = 0;
@@ -136,18 +139,29 @@ export class Tally implements Increments {
   visitor(high: number, low: number): void {
     // Whether a slot holds the visit already is looked at when it is taken over.
     if (this.#after !== undefined) return;
-    if (this.#visits === this.#visitEntries.length) this.#growVisits();
+    if (this.#visits === this.#visitsBefore.length) this.#growVisits();
     const at = this.#visits;
-    this.#visitEntries[at] = this.#entry;
+    this.#visitsBefore[at] = this.#lastVisits[this.#entry] ?? 0;
     this.#visitOffsets[at] = this.#offset;
     this.#visitHashes[2 * at] = high;
     this.#visitHashes[2 * at + 1] = low;
     this.#visits += 1;
+    this.#lastVisits[this.#entry] = this.#visits;
   }
 
   /** The key of an entry: a view that holds while nothing is added. */
   key(entry: number): Uint8Array {
     return this.#keys.key(entry);
+  }
+
+  /** How long it is. */
+  keyLength(entry: number): number {
+    return this.#keys.length(entry);
+  }
+
+  /** Copies it to the beginning of `target`. */
+  copyKey(entry: number, target: Uint8Array): void {
+    this.#keys.copy(entry, target);
   }
 
   /** Its hash, as of {@link ByteTable}. */
@@ -189,11 +203,11 @@ export class Tally implements Increments {
     return this.sum(entry, 2 * value + 1);
   }
 
-  /** Calls back for every visit: entry, offset, halves of the visitor's hash. */
-  eachVisit(take: (entry: number, offset: Offset, high: number, low: number) => void): void {
-    for (let at = 0; at < this.#visits; at += 1) {
-      const entry = this.#visitEntries[at] ?? 0;
-      take(entry, this.#visitOffsets[at] ?? 0, this.#visitHashes[2 * at] ?? 0, this.#visitHashes[2 * at + 1] ?? 0);
+  /** Calls back for every visit of an entry, the last one first: its offset and the halves of the visitor's hash. */
+  eachVisit(entry: number, take: (offset: Offset, high: number, low: number) => void): void {
+    for (let visit = this.#lastVisits[entry] ?? 0; visit > 0; visit = this.#visitsBefore[visit - 1] ?? 0) {
+      const at = visit - 1;
+      take(this.#visitOffsets[at] ?? 0, this.#visitHashes[2 * at] ?? 0, this.#visitHashes[2 * at + 1] ?? 0);
     }
   }
 
@@ -216,6 +230,7 @@ export class Tally implements Increments {
     const entry = this.#keys.add(this.#key, this.#length, this.#hash);
     const columns = columnsOf(this.families[family]);
     this.#families.push(family);
+    this.#lastVisits.push(0);
     this.#first.push(this.#offset);
     this.#last.push(this.#offset);
     this.#bases.push(this.#used);
@@ -230,9 +245,9 @@ export class Tally implements Increments {
 
   #growVisits(): void {
     const room = Math.max(64, 2 * this.#visits);
-    const entries = new Int32Array(room);
-    entries.set(this.#visitEntries);
-    this.#visitEntries = entries;
+    const before = new Int32Array(room);
+    before.set(this.#visitsBefore);
+    this.#visitsBefore = before;
     const offsets = new Float64Array(room);
     offsets.set(this.#visitOffsets);
     this.#visitOffsets = offsets;

@@ -1,5 +1,4 @@
-import type { ByteSink } from "./varint.ts";
-import { putNumber, putUnsigned } from "./varint.ts";
+import { type ByteSink, type Cursor, putNumber, putUnsigned, takeSmall, takeUnsigned } from "./varint.ts";
 
 /** Sums of counters of any size: doubles while they hold them exactly, bigints from 2^53 on. */
 export class Totals {
@@ -8,8 +7,7 @@ export class Totals {
   #large: bigint[] | undefined;
 
   constructor(values: number) {
-    this.#small = [];
-    for (let value = 0; value < values; value += 1) this.#small.push(0);
+    this.#small = Array.from({ length: values }, () => 0);
   }
 
   static of(counters: readonly bigint[]): Totals {
@@ -23,6 +21,27 @@ export class Totals {
   /** How many sums there are. */
   get length(): number {
     return this.#small.length;
+  }
+
+  /** All are 0. */
+  clear(): void {
+    this.#small.fill(0);
+    this.#large = undefined;
+  }
+
+  /** Takes over what {@link encode} wrote. @throws InvariantViolation on cut or padded bytes */
+  decode(cursor: Cursor): void {
+    const from = cursor.at;
+    this.#large = undefined;
+    for (let value = 0; value < this.#small.length; value += 1) {
+      const sum = takeSmall(cursor);
+      if (sum === undefined) {
+        cursor.at = from;
+        this.#decodeLarge(cursor);
+        return;
+      }
+      this.#small[value] = sum;
+    }
   }
 
   /** Adds a safe integer, 0 or more. */
@@ -47,6 +66,12 @@ export class Totals {
   encode(target: ByteSink): void {
     if (this.#large === undefined) for (const counter of this.#small) putNumber(target, counter);
     else for (const counter of this.#large) putUnsigned(target, counter);
+  }
+
+  #decodeLarge(cursor: Cursor): void {
+    const counters = this.#small.map(() => takeUnsigned(cursor));
+    if (counters.some((counter) => counter > Number.MAX_SAFE_INTEGER)) this.#large = counters;
+    else for (const [value, counter] of counters.entries()) this.#small[value] = Number(counter);
   }
 
   #addLarge(value: number, amount: bigint): void {

@@ -58,6 +58,33 @@ export interface Cursor {
   at: number;
 }
 
+/** Reads what {@link putNumber} wrote. Undefined, and nothing read, for what is beyond 2^49. @throws as {@link takeUnsigned} */
+export function takeSmall(cursor: Cursor): number | undefined {
+  const { bytes } = cursor;
+  let value = 0;
+  let weight = 1;
+  for (let at = cursor.at; at < cursor.at + SMALL_BYTES; at += 1) {
+    const byte = bytes[at];
+    invariant(byte !== undefined, "SLOT_BYTES", "a number is cut");
+    value += (byte & 0x7f) * weight;
+    if (byte < 0x80) {
+      invariant(byte !== 0 || weight === 1, "SLOT_BYTES", "a number is padded");
+      cursor.at = at + 1;
+      return value;
+    }
+    weight *= 128;
+  }
+  return undefined;
+}
+
+/** Reads a number that has to be a small one. @throws as {@link takeUnsigned} */
+export function takeNumber(cursor: Cursor): number {
+  return takeSmall(cursor) ?? Number(takeUnsigned(cursor));
+}
+
+/** Bytes of numbers below 2^49. */
+const SMALL_BYTES = 7;
+
 /** Reads what {@link putUnsigned} wrote. @throws InvariantViolation on cut or padded bytes */
 export function takeUnsigned(cursor: Cursor): bigint {
   let value = 0n;

@@ -137,7 +137,7 @@ export class RecountWork implements JobWork {
     const writes: SlotWrite[] = [];
     this.#seq += 1;
     await this.#inTurns(count.fold(cells, this.#seq, writes));
-    if (writes.length > 0) await plane.write(writes.map((write) => ({ space: "slot", ...write })));
+    if (writes.length > 0) await plane.write(writes);
     slots.acked(this.#seq);
     slots.trim();
     this.#cache = { range, slots };
