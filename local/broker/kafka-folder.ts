@@ -93,7 +93,7 @@ async function format(
   const args = ["format", "-t", identity.clusterId, "-c", folder.properties, "--standalone"];
   const result = await runCommand(
     javaCommand(),
-    [...javaArguments(folder, jars, 256), "kafka.tools.StorageTool", ...args],
+    [...javaArguments(folder, jars, { heapMiB: 256, shortLived: true }), "kafka.tools.StorageTool", ...args],
     {
       timeoutMs: FORMAT_LIMIT_MS,
       signal,
@@ -104,12 +104,17 @@ async function format(
   throw new LocalBrokerError(`Kafka's data folder could not be formatted: ${why}\n${result.output}`);
 }
 
-/** What every Java of a broker is called with: heap, jars, log configuration. */
-export function javaArguments(folder: KafkaFolder, jars: string, heapMiB: number): readonly string[] {
+/** What every Java of a broker is called with: heap, compiler, jars, log configuration. */
+export function javaArguments(
+  folder: KafkaFolder,
+  jars: string,
+  { heapMiB, shortLived }: { readonly heapMiB: number; readonly shortLived: boolean },
+): readonly string[] {
   return [
     "-Xms64m",
     `-Xmx${heapMiB}m`,
     "-XX:+UseSerialGC",
+    ...(shortLived ? ["-XX:TieredStopAtLevel=1"] : []),
     "-cp",
     join(jars, "*"),
     `-Dlog4j2.configurationFile=file:${join(folder.path, "log4j2.yaml")}`,

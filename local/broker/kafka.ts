@@ -33,7 +33,7 @@ export async function startKafka(jars: string, options: StartBrokerOptions): Pro
       try {
         const identity = await prepareFolder(folder, jars, options);
         const child = await launch(folder, jars, identity, options);
-        return new KafkaBroker(folder, jars, identity, child);
+        return new KafkaBroker(folder, jars, identity, child, options.shortLived === true);
       } catch (error) {
         const taken = error instanceof PortTakenError || error instanceof ForeignBrokerError;
         if (!taken || attempt === PORT_ATTEMPTS || options.port !== undefined || !folder.temporary) throw error;
@@ -52,14 +52,22 @@ class KafkaBroker implements LocalBroker {
   readonly #folder: KafkaFolder;
   readonly #jars: string;
   readonly #identity: KafkaIdentity;
+  readonly #shortLived: boolean;
   #child: SupervisedProcess;
 
-  constructor(folder: KafkaFolder, jars: string, identity: KafkaIdentity, child: SupervisedProcess) {
+  constructor(
+    folder: KafkaFolder,
+    jars: string,
+    identity: KafkaIdentity,
+    child: SupervisedProcess,
+    shortLived: boolean,
+  ) {
     this.brokers = [`127.0.0.1:${identity.port}`];
     this.#folder = folder;
     this.#jars = jars;
     this.#identity = identity;
     this.#child = child;
+    this.#shortLived = shortLived;
   }
 
   get pid(): number {
@@ -77,7 +85,7 @@ class KafkaBroker implements LocalBroker {
 
   async restart(): Promise<void> {
     await this.#child.stop(STOP_DEADLINE_MS);
-    this.#child = await launch(this.#folder, this.#jars, this.#identity, {});
+    this.#child = await launch(this.#folder, this.#jars, this.#identity, { shortLived: this.#shortLived });
   }
 }
 
@@ -93,7 +101,11 @@ async function launch(
   options.onProgress?.(`starting Apache Kafka on 127.0.0.1:${identity.port}`);
   const child = await startSupervised({
     command: javaCommand(),
-    args: [...javaArguments(folder, jars, 512), "kafka.Kafka", folder.properties],
+    args: [
+      ...javaArguments(folder, jars, { heapMiB: 512, shortLived: options.shortLived === true }),
+      "kafka.Kafka",
+      folder.properties,
+    ],
     logFile: folder.log,
     removeWhenOrphaned: folder.temporary ? folder.path : undefined,
   });

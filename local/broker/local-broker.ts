@@ -32,6 +32,11 @@ export interface StartBrokerOptions {
   readonly dataDirectory?: string;
   /** Further lines of Kafka's server.properties (implies `kafka`); they win over the built-in ones. */
   readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * It lives for a test: Java compiles quickly and never well, which halves what starting and stopping it costs, and is slower
+   * in the long run.
+   */
+  readonly shortLived?: boolean;
   /** Told what takes long, one line each. */
   readonly onProgress?: (line: string) => void;
   /** Cancels the start. */

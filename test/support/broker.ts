@@ -27,7 +27,7 @@ export function uniqueTopic(name: string): string {
  * test is finished, and removed with its data; call it inside a test (in a hook, stop it yourself).
  */
 export async function startOwnBroker(options: StartBrokerOptions = {}): Promise<LocalBroker> {
-  const broker = await startBroker({ way: "own", ...options });
+  const broker = await startBroker({ way: "own", shortLived: true, ...options });
   onTestFinished(() => broker.stop());
   return broker;
 }

@@ -49,7 +49,7 @@ export async function startCustomBroker(wanted: CustomBroker): Promise<RunningBr
   const identity = { clusterId: randomClusterId(), port, controllerPort };
   await writeFile(folder.properties, propertiesOf(identity, wanted));
   await writeFile(join(folder.path, "log4j2.yaml"), LOG4J2_YAML);
-  const java = javaArguments(folder, jars, 512);
+  const java = javaArguments(folder, jars, { heapMiB: 512, shortLived: true });
   const format = ["format", "-t", identity.clusterId, "-c", folder.properties, "--standalone", ...formatArguments];
   const formatting = [...java, "kafka.tools.StorageTool", ...format];
   const formatted = await runCommand(javaCommand(), formatting, { timeoutMs: FORMAT_MS });

@@ -19,14 +19,14 @@ export interface DataBroker {
 export async function startDataBroker(): Promise<DataBroker> {
   const folder = await mkdtemp(join(tmpdir(), "ysearch-broker-data-"));
   const dataDirectory = join(folder, "broker");
-  let broker: LocalBroker = await startBroker({ dataDirectory });
+  let broker: LocalBroker = await startBroker({ dataDirectory, shortLived: true });
   return {
     brokers: broker.brokers,
     folder,
     whileDown: async (change) => {
       await broker.stop();
       await change(join(dataDirectory, "data"));
-      broker = await startBroker({ dataDirectory });
+      broker = await startBroker({ dataDirectory, shortLived: true });
     },
     stop: async () => {
       await broker.stop();
