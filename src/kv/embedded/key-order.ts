@@ -27,10 +27,13 @@ export function* inKeyOrder(cells: readonly StoreWrite[]): Steps<readonly StoreW
 
 class Sorting {
   readonly #cells: readonly StoreWrite[];
+  /** By place in the whole order: 1 where the sorted numbers have shown that the key before it is another. */
+  readonly #fresh: Uint8Array;
   #looked = 0;
 
   constructor(cells: readonly StoreWrite[]) {
     this.#cells = cells;
+    this.#fresh = new Uint8Array(cells.length + 1);
   }
 
   /** Arranges the places in `order` by the keys of their cells, which are alike up to `looked`: shorter ones are filled with zeros. */
@@ -53,6 +56,7 @@ class Sorting {
       order[index] = before[(heads[index] ?? 0) % PLACES] ?? 0;
       const ends = Math.floor((heads[index] ?? 0) / PLACES) !== Math.floor((heads[index + 1] ?? -1) / PLACES);
       if (!ends) continue;
+      this.#fresh[order.byteOffset / Uint32Array.BYTES_PER_ELEMENT + index + 1] = 1;
       const run = order.subarray(start, index + 1);
       if (run.length > 1) yield* this.#arrangeRun(run, shared + HEAD_BYTES);
       start = index + 1;
@@ -62,13 +66,16 @@ class Sorting {
   /** Of the cells in this order those that win: the ones with one address stand side by side. */
   *winners(order: Uint32Array): Steps<readonly StoreWrite[]> {
     const kept: StoreWrite[] = [];
-    for (const place of order) {
+    let last: StoreWrite | undefined;
+    for (let index = 0; index < order.length; index += 1) {
       if (this.#due()) yield;
-      const cell = this.#cells[place];
+      const cell = this.#cells[order[index] ?? 0];
       if (cell === undefined) continue;
-      const last = kept.at(-1);
-      if (last === undefined || last.space !== cell.space || compareBytes(last.key, cell.key) !== 0) kept.push(cell);
+      const same = last !== undefined && this.#fresh[index] !== 1 && last.space === cell.space;
+      if (!same || last === undefined || compareBytes(last.key, cell.key) !== 0) kept.push(cell);
       else if (compareOrdered(cell, last) > 0) kept[kept.length - 1] = cell;
+      else continue;
+      last = cell;
     }
     return kept;
   }

@@ -1,7 +1,7 @@
-import { crc32 } from "@node-rs/crc32";
 import type { OrderedBytes } from "../../core/cell.ts";
 import { invariant } from "../../core/invariant.ts";
 import type { CellSpace } from "../../ports/kv-plane.ts";
+import { sumOf } from "./sum.ts";
 
 /**
  * How cells travel between the plane and an owner's process, and how an owner stores them.
@@ -81,7 +81,7 @@ export function packCells(
     view.setUint32(at + 4, cell.order % TWO_POW_32);
     target.set(cell.bytes, at + ORDER_BYTES);
     at += ORDER_BYTES + cell.bytes.length;
-    view.setUint32(at, crc32(target.subarray(summedFrom, at)));
+    view.setUint32(at, sumOf(target, summedFrom, at));
     at += SUM_BYTES;
   }
   return { next: index, length: at };
@@ -199,14 +199,14 @@ export function storedEntryBytes(key: Uint8Array, value: Uint8Array): number {
 
 /** What the sum of a value under a store key goes on from. */
 export function sumOfKey(key: Uint8Array): number {
-  return crc32(key);
+  return sumOf(key, 0, key.length);
 }
 
 /** Whether a stored value's sum fits it and its store key, which {@link sumOfKey} summed. */
 export function isWhole(stored: Buffer, keySum: number): boolean {
   const summed = stored.length - SUM_BYTES;
   if (summed < ORDER_BYTES) return false;
-  return stored.readUInt32BE(summed) === crc32(stored.subarray(0, summed), keySum);
+  return stored.readUInt32BE(summed) === sumOf(stored, 0, summed, keySum);
 }
 
 /** The plane's order of stored values: `compareOrdered` of their cells. */
