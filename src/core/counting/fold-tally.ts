@@ -2,6 +2,7 @@ import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Steps } from "../steps.ts";
 import type { Offset } from "../offset.ts";
+import { ByteChunks } from "./byte-chunks.ts";
 import { type SlotCache, type SlotPlace, UNKNOWN_SLOT } from "./slot-cache.ts";
 import type { Tally } from "./tally.ts";
 import { WorkingSlot } from "./working-slot.ts";
@@ -39,6 +40,8 @@ export class TallyFold {
   readonly #places: Int32Array;
   readonly #unknown: number[] = [];
   #cells: readonly (OrderedBytes | undefined)[] = [];
+  /** Of what is written. */
+  readonly #chunks = new ByteChunks();
   /** By family. */
   readonly #working: readonly WorkingSlot[];
 
@@ -60,7 +63,7 @@ export class TallyFold {
       this.#places[entry] = place;
       if (place !== UNKNOWN_SLOT) continue;
       this.#unknown.push(entry);
-      unknown.push(slotKeyOf(this.tally, entry, this.#suffix));
+      unknown.push(this.#key(entry));
     }
   }
 
@@ -134,9 +137,9 @@ export class TallyFold {
     }
     this.#add(entry, slot);
     const offset = tally.last(entry);
-    const { order, bytes } = slot.encode(offset);
+    const { order, bytes } = slot.encode(offset, this.#chunks);
     this.#cache.keep(this.row, tally, entry, place, bytes, offset, seq);
-    return { space: "slot", key: slotKeyOf(tally, entry, this.#suffix), order, bytes };
+    return { space: "slot", key: this.#key(entry), order, bytes };
   }
 
   #load(entry: number, place: SlotPlace): WorkingSlot {
@@ -172,6 +175,15 @@ export class TallyFold {
     return place > RESTORED ? undefined : this.#cells[RESTORED - place];
   }
 
+  #key(entry: number): Uint8Array {
+    const length = this.tally.keyLength(entry);
+    const suffix = this.#suffix;
+    const key = this.#chunks.take(length + suffix.length);
+    this.tally.copyKey(entry, key);
+    for (let index = 0; index < suffix.length; index += 1) key[length + index] = suffix[index] ?? 0;
+    return key;
+  }
+
   #place(entry: number): SlotPlace {
     const place = this.#places[entry] ?? UNKNOWN_SLOT;
     invariant(place !== UNKNOWN_SLOT, "SLOT_UNKNOWN", "a slot is folded before it was restored");
@@ -183,14 +195,6 @@ export class TallyFold {
 const RESTORED = UNKNOWN_SLOT - 1;
 /** What `#pass` cannot meet: a slot that holds nothing holds no record. */
 const NOTHING_STORED: OrderedBytes = { order: 0, bytes: new Uint8Array(0) };
-
-function slotKeyOf(tally: Tally, entry: number, suffix: Uint8Array): Uint8Array {
-  const length = tally.keyLength(entry);
-  const key = new Uint8Array(length + suffix.length);
-  tally.copyKey(entry, key);
-  for (let index = 0; index < suffix.length; index += 1) key[length + index] = suffix[index] ?? 0;
-  return key;
-}
 
 function pieceEnds(entry: number): boolean {
   return entry % ENTRIES_PER_STEP === ENTRIES_PER_STEP - 1;

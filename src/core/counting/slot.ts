@@ -1,6 +1,7 @@
 import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Offset } from "../offset.ts";
+import type { ByteChunks } from "./byte-chunks.ts";
 import { VisitorSketch } from "./sketch.ts";
 import { Totals } from "./totals.ts";
 import { ByteSink, type Cursor, putNumber, takeNumber, takeUnsigned } from "./varint.ts";
@@ -34,14 +35,19 @@ export function encodeSlot({ offset, counters, visitors }: Slot): OrderedBytes {
   return encodeTotals(offset, Totals.of(counters), visitors);
 }
 
-/** Encodes the parts of a slot as a cell. */
-export function encodeTotals(offset: Offset, totals: Totals, visitors: VisitorSketch | undefined): OrderedBytes {
+/** Encodes the parts of a slot as a cell, whose bytes are a piece of `chunks` where these are given. */
+export function encodeTotals(
+  offset: Offset,
+  totals: Totals,
+  visitors: VisitorSketch | undefined,
+  chunks?: ByteChunks,
+): OrderedBytes {
   sink.push(FORMAT);
   putNumber(sink, totals.length);
   totals.encode(sink);
   sink.push(visitors === undefined ? 0 : 1);
   visitors?.encode(sink);
-  return { order: offset + 1, bytes: sink.take() };
+  return { order: offset + 1, bytes: sink.take(chunks) };
 }
 
 /** Decodes what {@link encodeSlot} wrote. @throws InvariantViolation on anything else */

@@ -1,4 +1,5 @@
 import { invariant } from "../invariant.ts";
+import type { ByteChunks } from "./byte-chunks.ts";
 
 /** Unsigned integers of any size in LEB128: seven bits a byte, the lowest first. One number has one encoding. */
 
@@ -18,9 +19,12 @@ export class ByteSink {
     this.#length += 1;
   }
 
-  /** A copy of what was written. It is empty again. */
-  take(): Uint8Array {
-    const taken = this.#bytes.slice(0, this.#length);
+  /** A copy of what was written: a piece of `chunks`, or by itself. It is empty again. */
+  take(chunks?: ByteChunks): Uint8Array {
+    const taken = chunks?.take(this.#length) ?? new Uint8Array(this.#length);
+    // A call costs more than a few bytes.
+    if (this.#length > 64) taken.set(this.#bytes.subarray(0, this.#length));
+    else for (let index = 0; index < this.#length; index += 1) taken[index] = this.#bytes[index] ?? 0;
     this.#length = 0;
     return taken;
   }

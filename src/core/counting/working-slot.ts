@@ -1,6 +1,7 @@
 import type { OrderedBytes } from "../cell.ts";
 import { invariant } from "../invariant.ts";
 import type { Offset } from "../offset.ts";
+import type { ByteChunks } from "./byte-chunks.ts";
 import type { CounterFamily } from "./inputs.ts";
 import { VisitorSketch } from "./sketch.ts";
 import { decodeTotals, encodeTotals } from "./slot.ts";
@@ -34,9 +35,9 @@ export class WorkingSlot {
     invariant(cursor.at === to, "SLOT_BYTES", "bytes are left over");
   }
 
-  /** Its cell, whole (I9), when it holds every event up to and with `offset`. */
-  encode(offset: Offset): OrderedBytes {
-    return encodeTotals(offset, this.totals, this.visitors);
+  /** Its cell, whole (I9), when it holds every event up to and with `offset`; its bytes are a piece of `chunks`. */
+  encode(offset: Offset, chunks: ByteChunks): OrderedBytes {
+    return encodeTotals(offset, this.totals, this.visitors, chunks);
   }
 }
 
