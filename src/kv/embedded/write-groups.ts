@@ -8,6 +8,8 @@ import { entryBytes, type StoreWrite } from "./wire.ts";
 const IN_FLIGHT = 2;
 /** A group takes no further batch that would make it larger than this. */
 const GROUP_BYTES = 16 * 1024 * 1024;
+/** While a group is under way, a smaller one gathers on: the owners are busy, and what meets in a group is written once. */
+const SECOND_BYTES = GROUP_BYTES / 2;
 
 /** Sends cells of `bytes` to the owners; `handed` is called once they are on their way, or failed before. */
 export type SendCells = (cells: readonly StoreWrite[], bytes: number, handed: () => void) => Promise<Acks>;
@@ -27,6 +29,7 @@ interface Waiting {
 export class WriteGroups {
   readonly #send: SendCells;
   #waiting: Waiting[] = [];
+  #waitingBytes = 0;
   #inFlight = 0;
 
   constructor(send: SendCells) {
@@ -37,12 +40,13 @@ export class WriteGroups {
   write(batch: readonly StoreWrite[], bytes: number, handed: () => void): Promise<Acks> {
     return new Promise((resolve) => {
       this.#waiting.push({ batch, bytes, handed, settle: resolve });
+      this.#waitingBytes += bytes;
       this.#pump();
     });
   }
 
   #pump(): void {
-    while (this.#inFlight < IN_FLIGHT && this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && this.#mayGo()) {
       const group = this.#take();
       this.#inFlight += 1;
       const acks = this.#sendGroup(group);
@@ -55,6 +59,10 @@ export class WriteGroups {
     }
   }
 
+  #mayGo(): boolean {
+    return this.#inFlight === 0 || (this.#inFlight < IN_FLIGHT && this.#waitingBytes >= SECOND_BYTES);
+  }
+
   #take(): readonly Waiting[] {
     let bytes = 0;
     let count = 0;
@@ -63,6 +71,7 @@ export class WriteGroups {
       bytes += waiting.bytes;
       count += 1;
     }
+    this.#waitingBytes -= bytes;
     return this.#waiting.splice(0, count);
   }
 
