@@ -6,7 +6,7 @@ import { FrameReader, encodeHead } from "./frames.ts";
 import { STREAM_FD } from "./owner-process.ts";
 import type { FromOwner, OwnerReason, OwnerSetup, ToOwner } from "./protocol.ts";
 import { CorruptStore, MissingStore, StoreFile } from "./store-file.ts";
-import { TransactionSize } from "./transaction-size.ts";
+import { reachOf, TransactionSize } from "./transaction-size.ts";
 import { Entries, packKeys } from "./wire.ts";
 
 /** What a transaction of the identity alone cannot exceed: it is written on a disk that takes no more cells, too. */
@@ -119,9 +119,9 @@ class OwnerMain {
     const cells = new Entries(parts);
     let changed = 0;
     do {
-      this.#file.requireInPlace();
       const began = systemClock.monotonic();
       const allowed = this.#size.changes(this.#environment.pages());
+      this.#file.reach(this.#environment.mark().storedBytes + reachOf(allowed, cells.bytesLeft));
       const some = this.#environment.merge(cells, allowed);
       this.#file.reach(this.#environment.mark().storedBytes);
       this.#size.took(some, allowed, systemClock.monotonic() - began);

@@ -33,26 +33,43 @@ export class MissingStore extends Error {}
 export class StoreFile {
   readonly #path: string;
   readonly #opened: { readonly dev: number; readonly ino: number };
+  /** How large it was seen, in bytes: it never becomes smaller. */
+  #size: number;
 
   /** To be made right after the store was opened. @throws a system error when it cannot be looked at */
   constructor(directory: string) {
     this.#path = join(directory, DATA_FILE);
     this.#opened = statSync(this.#path);
+    this.#size = statSync(this.#path).size;
   }
 
-  /** @throws MissingStore when the path does not lead to the file any more */
+  /** @throws MissingStore when the path does not lead to the file any more; CorruptStore when somebody has cut it */
   requireInPlace(): void {
     const found = statSync(this.#path, { throwIfNoEntry: false });
-    if (found?.dev === this.#opened.dev && found.ino === this.#opened.ino) return;
-    throw new MissingStore(`${this.#path} was ${found === undefined ? "removed" : "replaced"} while it was open`);
+    if (found?.dev !== this.#opened.dev || found.ino !== this.#opened.ino) {
+      throw new MissingStore(`${this.#path} was ${found === undefined ? "removed" : "replaced"} while it was open`);
+    }
+    if (found.size < this.#size) {
+      throw new CorruptStore(`${DATA_FILE} was cut from ${this.#size} to ${found.size} bytes while it was open`);
+    }
+    this.#size = found.size;
   }
 
   /**
-   * To be called after each transaction with how far the store reaches: pages that one takes at the end and gives up again
-   * are counted by LMDB and never written, and a file that ends before them looks as if it had been cut.
+   * Makes the file reach so far at least, with a hole that takes no room on the disk. To be called before a transaction with how
+   * far it may come, and after it with how far it came.
+   *
+   * 1. A transaction takes pages at the end and gives some of them up again: LMDB counts those and never writes them.
+   * 2. The process is killed right after the commit.
+   * 3. The file ends before pages that its meta page counts, and looks as if it had been cut.
+   *
+   * @throws as {@link requireInPlace}: a hole must not hide that the file was cut
    */
-  reach(storedBytes: number): void {
-    if (statSync(this.#path).size < storedBytes) truncateSync(this.#path, storedBytes);
+  reach(bytes: number): void {
+    this.requireInPlace();
+    if (this.#size >= bytes) return;
+    truncateSync(this.#path, bytes);
+    this.#size = bytes;
   }
 }
 

@@ -8,6 +8,18 @@ const LONG_MS = 800;
 /** One that takes less may become larger: the larger, the less a change costs. */
 const SHORT_MS = 400;
 
+const PAGE_BYTES = 4_096;
+/** A key's leaf, and a share of what is above it. */
+const PAGES_PER_CHANGE = 2;
+/** No packed cell is shorter. */
+const CELL_BYTES_MIN = 24;
+
+/** How far behind the end of its store a transaction may come that makes so many changes, with cells of so many bytes. */
+export function reachOf(changes: number, bytes: number): number {
+  const pages = Math.min(changes, Math.ceil(bytes / CELL_BYTES_MIN)) * PAGES_PER_CHANGE;
+  return Math.min(pages, 2 * DIRTY_PAGES_MAX) * PAGE_BYTES + bytes;
+}
+
 /** How many changes a transaction of an owner may make, by what its disk has shown and what fits into memory. */
 export class TransactionSize {
   #changes = CHANGES_MIN;

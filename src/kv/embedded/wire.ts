@@ -142,6 +142,11 @@ export class Entries {
     return this.#part >= this.#parts.length;
   }
 
+  /** Bytes of the entries that are still to come. */
+  get bytesLeft(): number {
+    return this.#parts.slice(this.#part).reduce((sum, { length }) => sum + length, 0) - this.#at;
+  }
+
   /** Goes to the next entry; false at the end. @throws InvariantViolation when the bytes are not packed entries. */
   next(): boolean {
     const bytes = this.#parts[this.#part];

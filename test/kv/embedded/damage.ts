@@ -1,16 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FILE } from "../../../src/kv/embedded/store-file.ts";
+import { checkStoreFile, DATA_FILE } from "../../../src/kv/embedded/store-file.ts";
 import { MIB } from "./support.ts";
 
 const PAGE_BYTES = 4_096;
@@ -23,9 +13,12 @@ export function wipe(directory: string): void {
 
 /** Changes a byte in every 256 of an owner's store, from page `from` on: 0 and 1 say where everything is. */
 export function flip(directory: string, from = 0): void {
+  const extent = checkStoreFile(directory);
+  if (extent === undefined) throw new Error(`${directory} holds no store`);
   const file = openSync(join(directory, DATA_FILE), "r+");
   const byte = Buffer.alloc(1);
-  for (let at = from * PAGE_BYTES; at < fstatSync(file).size; at += 256) {
+  // What follows the last page is a hole.
+  for (let at = from * PAGE_BYTES; at <= extent.lastPage * extent.pageBytes; at += 256) {
     readSync(file, byte, 0, 1, at);
     byte[0] = (byte[0] ?? 0) ^ 0x55;
     writeSync(file, byte, 0, 1, at);
