@@ -40,14 +40,14 @@ export const LIMITS = {
   },
   fetchBytes: {
     unit: "bytes",
-    default: 8 * MIB,
+    default: 32 * MIB,
     min: 64 * KIB,
     max: 128 * MIB,
     meaning: "Most that one answer of one broker may carry.",
   },
   fetchBytesPerPartition: {
     unit: "bytes",
-    default: MIB,
+    default: 4 * MIB,
     min: 16 * KIB,
     max: 64 * MIB,
     meaning: "Most that one answer may carry of one partition; a single larger batch still passes, alone.",
@@ -82,7 +82,7 @@ export const LIMITS = {
   },
   slotCacheBytes: {
     unit: "bytes",
-    default: 96 * MIB,
+    default: 192 * MIB,
     min: MIB,
     max: 16 * GIB,
     meaning:

@@ -52,7 +52,7 @@ test.each(RELATIONS.map((relation) => [relationText(relation), relation] as cons
 test("the floors of all sources must fit into the budget", () => {
   const sources = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ name: `s${n}`, kind: "documents", topic: "t" }));
-  const limits = { inFlightBytes: "8MiB", sourceFloorBytes: "2MiB" };
+  const limits = { inFlightBytes: "8MiB", fetchBytes: "8MiB", sourceFloorBytes: "2MiB" };
   expect(load({ yaml: JSON.stringify({ limits, sources: sources(4) }) }).config.sources).toHaveLength(4);
   expect(faultsOf({ yaml: JSON.stringify({ limits, sources: sources(5) }) })).toMatchObject([
     { path: "limits.inFlightBytes", right: expect.stringContaining("at least 10MiB") as unknown },
