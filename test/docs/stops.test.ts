@@ -54,3 +54,10 @@ test("docs/stops has a page for nothing else", () => {
   const pages = readdirSync(join(ROOT, "docs/stops")).filter((name) => name !== "README.md");
   expect(pages.toSorted()).toEqual(CODES.map((code) => `${code}.md`).toSorted());
 });
+
+test("every stop has a story on a real broker, which asserts its code", () => {
+  const folder = join(ROOT, "test/integration");
+  const stories = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  const told = (code: StopCode) => stories.some((text) => text.includes(`"${code}"`));
+  expect(CODES.filter((code) => !told(code))).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -10,6 +10,7 @@ import { articleOf, encodeArticle } from "../../local/feed/articles.ts";
 import type { ServiceProcess } from "../../local/service/service-process.ts";
 import { untilCaughtUp } from "../../local/service/verify.ts";
 import { craft } from "../consumers/kafka/support/batch-builder.ts";
+import { OFFSET_LIMIT } from "../../src/core/offset.ts";
 import { uniqueTopic, useBroker } from "../support/broker.ts";
 import { startDataBroker, type DataBroker } from "../support/data-broker.ts";
 import { sendExactly } from "../support/exact-producer.ts";
@@ -161,6 +162,59 @@ it("UNDECODABLE_BATCH: goes on from where it stood once the batch is repaired, o
   const stored = async (number: number) => (await service.get(`/v1/documents/articles/article-${number}`)).status;
   for (const number of [0, 1, 2, 10, 12]) expect(await stored(number)).toBe(200);
   expect(await stored(11)).toBe(404);
+});
+
+/** The log of a partition without records begins at `base` instead, with these bytes. */
+async function beginAt(data: string, topic: string, base: number, log: Buffer): Promise<void> {
+  const directory = join(data, `${topic}-0`);
+  for (const name of await readdir(directory)) {
+    if (/\.(?:log|index|timeindex|snapshot)$/.test(name)) await rm(join(directory, name));
+  }
+  await writeFile(join(directory, `${String(base).padStart(20, "0")}.log`), log);
+}
+
+it("OFFSET_LIMIT: a fetch that reaches the largest offset stops its partition alone; a new topic goes on under an epoch", async () => {
+  const names = await namesOf("limit", 2);
+  const { topic, group } = names;
+  const batch = (base: number, number: number) =>
+    craft({ base, records: [{ ...article(number), timestampMs: Date.now() }] });
+  // A log as long as that cannot be produced: its last two records are laid down as the broker would have kept them.
+  const last = OFFSET_LIMIT - 1;
+  await broker.whileDown((data) => beginAt(data, topic, last, Buffer.concat([batch(last, 1), batch(last + 1, 2)])));
+  await sendExactly(broker.brokers, topic, [article(10)], 1);
+  const service = await openService({ broker: { brokers: [...broker.brokers] }, source: names });
+  const operator = new OperatorClient(service.url);
+  const page = "docs/stops/OFFSET_LIMIT.md";
+  // Both came in one fetch, and a fetch that reaches the limit is not begun.
+  expect(await untilStop(operator, 0)).toMatchObject({ code: "OFFSET_LIMIT", wanted: String(last), page });
+  const committed = async () => committedOffsets(broker.brokers, group, topic);
+  await until(committed, (offsets) => offsets.get(1) === 1);
+  const stored = async (number: number) => service.get(`/v1/documents/articles/article-${number}`);
+  for (const [number, status] of [
+    [1, 404],
+    [2, 404],
+    [10, 200],
+  ])
+    expect((await stored(number ?? 0)).status).toBe(status);
+  expect((await committed()).get(0)).toBe(-1);
+
+  await deleteTopics(broker.brokers, [topic]);
+  await createTopic(broker.brokers, { topic, partitions: 2 });
+  await sendExactly(broker.brokers, topic, [article(1), article(2)], 0);
+  const opened = await until(
+    () => operator.call("POST", "/v1/sources/articles/epochs", { reason: "offsets were used up" }),
+    ({ status }) => status === 200,
+  );
+  expect(opened.body["topicEpoch"]).toBe(1);
+  await untilCaughtUp(service.url, "articles", 30_000);
+  await until(committed, (offsets) => offsets.get(0) === 2);
+  // Newer than the largest version of the log before.
+  for (const [number, offset] of [
+    [1, "0"],
+    [2, "1"],
+  ] as const) {
+    expect((await stored(number)).body).toMatchObject({ provenance: { topicEpoch: 1, partition: 0, offset } });
+  }
 });
 
 it("IDENTITY_CHANGED: another cluster stops the source; back at the old one it goes on, or an epoch is opened for the new one", async () => {
