@@ -99,6 +99,7 @@ export class JobRun {
       await this.#toEnd();
     } catch (error) {
       if (!(error instanceof Given)) logger.error({ job: id, error }, "job could not be run");
+      else if (this.#stopping) await this.#release();
       return;
     }
     logger.info({ job: id, kind, source, state: this.#job.state }, "job has ended");
@@ -107,10 +108,15 @@ export class JobRun {
   async #toEnd(): Promise<void> {
     let work: JobWork | undefined;
     try {
+      if (this.#job.cancel !== undefined) return await this.#end("cancelled");
       work = await this.#patiently(() => this.#parts.executor.open(this.#job));
-      for (let entry = this.#pending(); entry !== undefined; entry = this.#pending()) {
-        await this.#advance(work, entry);
+      for (;;) {
+        // Before the work, too: whoever slept beyond the lease does nothing more with a job that is another's.
+        await this.#storeIfDue();
         if (this.#job.cancel !== undefined) return await this.#end("cancelled");
+        const entry = this.#pending();
+        if (entry === undefined) break;
+        await this.#advance(work, entry);
       }
       const opened = work;
       const result = await this.#patiently(async () => opened.finish?.(this.#job));
@@ -168,7 +174,7 @@ export class JobRun {
   /** Tries for as long as store or broker are away. @throws Given, Cancelled; what the job cannot do */
   async #patiently<T>(task: () => Promise<T>, cancellable = true): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.#stopping) throw new Given();
+      if (this.#stopping && cancellable) throw new Given();
       try {
         const result = await task();
         this.#waiting = undefined;
@@ -177,45 +183,67 @@ export class JobRun {
         const consequence = consequenceOf(error);
         if (error instanceof StreamsError || error instanceof Given || consequence.consequence === "stop") throw error;
         this.#waiting = consequence.cause;
+        if (this.#stopping) throw new Given();
         if (cancellable && (await this.#isCancelled())) throw new Cancelled();
         await this.#pause(backoffMs(attempt, this.#parts.backoff));
       }
     }
   }
 
-  /** Where the store does not answer, nobody has cancelled anything in it either. */
+  /**
+   * Keeps the job while it waits, and hears a cancel. Where the store does not answer, nobody has cancelled anything in it, nor
+   * taken the job: one try is enough. @throws Given when another has the job
+   */
   async #isCancelled(): Promise<boolean> {
+    if (!this.#isDue()) return this.#job.cancel !== undefined;
     try {
-      return (await this.#parts.store.find(this.#job.id))?.cancel !== undefined;
-    } catch {
+      // Entries stay the same objects: one of them is being worked on.
+      const { cancel, holder } = await this.#write((job) => job);
+      this.#job = { ...this.#job, cancel, holder };
+      this.#storedAt = this.#parts.clock.monotonic();
+      return cancel !== undefined;
+    } catch (error) {
+      if (error instanceof Given || error instanceof StreamsError) throw error;
       return false;
     }
   }
 
-  async #storeIfDue(): Promise<void> {
-    if (this.#stopping) {
-      this.#stopping = false;
-      await this.#store((job) => ({ ...job, holder: undefined }));
-      throw new Given();
-    }
-    if (this.#parts.clock.monotonic() - this.#storedAt >= STORE_EVERY_MS) await this.#store();
+  #isDue(): boolean {
+    return this.#parts.clock.monotonic() - this.#storedAt >= STORE_EVERY_MS;
   }
 
-  /** @throws Given when another has the job */
+  async #storeIfDue(): Promise<void> {
+    if (this.#stopping) throw new Given();
+    if (this.#isDue()) await this.#store();
+  }
+
+  /** @throws Given when another has the job, or the process drains while the store is away */
   async #store(change: (job: Job) => Job = (job) => job): Promise<void> {
+    this.#job = await this.#patiently(() => this.#write(change), false);
+    this.#storedAt = this.#parts.clock.monotonic();
+  }
+
+  /** One try. @throws Given when another has the job; KvFault */
+  #write(change: (job: Job) => Job): Promise<Job> {
     const { store, holder, clock } = this.#parts;
-    const write = () =>
-      store.update(this.#job.id, (present) => {
-        if (hasEnded(present) || present.holder?.name !== holder) throw new Given();
-        const untilMs = clock.now() + LEASE_MS;
-        return change({ ...this.#job, cancel: present.cancel, holder: { name: holder, untilMs } });
-      });
-    this.#job = await this.#patiently(write, false);
-    this.#storedAt = clock.monotonic();
+    return store.update(this.#job.id, (present) => {
+      if (hasEnded(present) || present.holder?.name !== holder) throw new Given();
+      const untilMs = clock.now() + LEASE_MS;
+      return change({ ...this.#job, cancel: present.cancel, holder: { name: holder, untilMs } });
+    });
+  }
+
+  /** Stores where it stands and lets go of it, so that another need not wait for the lease's end; one try. */
+  async #release(): Promise<void> {
+    try {
+      await this.#write((job) => ({ ...job, holder: undefined }));
+    } catch (error) {
+      // Another's already, or the store is away: its lease ends by itself.
+      this.#parts.logger.info({ job: this.#job.id, error }, "job is left to its lease");
+    }
   }
 
   async #end(state: "done" | "failed" | "cancelled", result?: unknown, error?: JobError): Promise<void> {
-    this.#stopping = false;
     const endedAtMs = this.#parts.clock.now();
     await this.#store((job) => ({ ...job, state, result, error, endedAtMs, holder: undefined }));
     await this.#patiently(() => this.#parts.store.ended(this.#job.source, new Set([this.#job.id])), false);
