@@ -5,7 +5,7 @@ import type { CountingBench, Figures } from "./counting-bench.ts";
 import { quantile } from "./result.ts";
 import { drainWithService } from "./service-drain.ts";
 
-const RECORDS = 4_000_000;
+const RECORDS = 3_000_000;
 const COUNTERS = 100_000;
 const PARTITIONS = 8;
 const DEADLINE_MS = 180_000;

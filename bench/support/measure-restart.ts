@@ -4,7 +4,7 @@ import type { ServiceProcess } from "../../local/service/service-process.ts";
 import { type CountingBench, type Figures, SHARE } from "./counting-bench.ts";
 import { appliedRecords } from "./service-drain.ts";
 
-const RECORDS = 4_000_000;
+const RECORDS = 3_000_000;
 const COUNTERS = 100_000;
 const PARTITIONS = 8;
 const KILLS = 5;
