@@ -7,6 +7,7 @@ import { guardNegativeCommit } from "./negative-commit.ts";
 import { guardOutOfRange } from "./out-of-range.ts";
 import { requireVersion } from "./pin.ts";
 import { guardProduceRequest } from "./produce-request.ts";
+import { guardShortSession } from "./short-session.ts";
 import { loadStockParts } from "./stock-batch.ts";
 
 /** `undefined` before the first try; a failure stays one, since some guards are in place after it. */
@@ -40,4 +41,5 @@ function install(): void {
   guardFetchLoop();
   guardLeaderless();
   guardProduceRequest();
+  guardShortSession();
 }

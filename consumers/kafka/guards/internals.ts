@@ -83,3 +83,12 @@ export interface RequestQueueInternals {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueueInternals) => void;
 }
+
+/** One connection to one broker, and how long the login on it holds. */
+export interface ConnectionInternals {
+  /** Milliseconds that the broker gave the last login; 0: without end. */
+  readonly sessionLifetime: { toNumber(): number };
+  /** Milliseconds before the end of a login at which it is renewed. */
+  reauthenticationThreshold: number;
+  isAuthenticated: (this: ConnectionInternals) => boolean;
+}

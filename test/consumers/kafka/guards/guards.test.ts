@@ -387,3 +387,28 @@ describe("leaderless partitions (G7)", () => {
     await expect(parse([0], 3)).rejects.toMatchObject({ type: "UNKNOWN_TOPIC_OR_PARTITION" });
   });
 });
+
+describe("logins that hold shortly (G8)", () => {
+  const since = (ageMs: number): [number, number] => {
+    const [seconds, nanos] = process.hrtime();
+    const at = seconds * 1_000 + nanos / 1e6 - ageMs;
+    return [Math.floor(at / 1_000), Math.floor((at % 1_000) * 1e6)];
+  };
+  /** Whether a login of this age counts, on a connection that renews 20 s before the end. */
+  const holds = (lifetimeMs: number, ageMs: number): unknown => {
+    const prototype = internal("src/network/connection.js")["prototype"] as object;
+    const fromNumber = internal("src/utils/long.js")["fromNumber"] as (value: number) => object;
+    const connection = Object.assign(Object.create(prototype) as Mutable, {
+      sessionLifetime: fromNumber(lifetimeMs),
+      reauthenticationThreshold: 20_000,
+      authenticatedAt: since(ageMs),
+    });
+    return (connection["isAuthenticated"] as () => boolean)();
+  };
+
+  it("are renewed after half of their time, longer ones 20 s before their end, others never", () => {
+    expect([holds(10_000, 0), holds(10_000, 4_000), holds(10_000, 6_000)]).toEqual([true, true, false]);
+    expect([holds(60_000, 38_000), holds(60_000, 41_000)]).toEqual([true, false]);
+    expect(holds(0, 1_000_000)).toBe(true);
+  });
+});
