@@ -18,11 +18,14 @@ import { median, writeResult } from "./support/result.ts";
  * time and the delay of the event loop are the store's alone. Run: `npx tsx bench/kv.ts [rounds] [text in a case's name]`.
  */
 
-const ROUNDS = Number(process.argv[2] ?? 3);
+const ROUNDS = Number(process.argv[2] ?? 5);
 const ONLY = process.argv[3] ?? "";
 const IN_FLIGHT = 2;
 const BODIES = 64;
 const TARGET = 0.6;
+/** Five cases end within five minutes. */
+const CASE_MS = 55_000;
+const ROUNDS_MIN = 2;
 
 interface Case {
   readonly name: string;
@@ -150,23 +153,44 @@ async function measure(store: Store, batches: readonly (readonly CellWrite[])[])
   };
 }
 
+interface Rounds {
+  readonly plane: readonly Measured[];
+  readonly bare: readonly Measured[];
+}
+
+async function rounds(chosen: Case, plane: Store, bare: Store): Promise<Rounds> {
+  const measured: { plane: Measured[]; bare: Measured[] } = { plane: [], bare: [] };
+  const began = performance.now();
+  let longest = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const start = performance.now();
+    if (round >= ROUNDS_MIN && start - began + longest > CASE_MS) break;
+    const batches = batchesOf(chosen, round);
+    const planeFirst = round % 2 === 0;
+    if (planeFirst) measured.plane.push(await measure(plane, batches));
+    measured.bare.push(await measure(bare, batches));
+    if (!planeFirst) measured.plane.push(await measure(plane, batches));
+    longest = Math.max(longest, performance.now() - start);
+    console.log(`  ${show(measured.plane.at(-1))} · bare ${show(measured.bare.at(-1))} · load ${loadAverage()}`);
+  }
+  return measured;
+}
+
 async function compare(chosen: Case): Promise<Record<string, number>> {
   const root = mkdtempSync(join(tmpdir(), "ysearch-bench-kv-"));
   const plane = await openPlane(root);
   const bare = openBare(root);
-  const measured: { plane: Measured[]; bare: Measured[] } = { plane: [], bare: [] };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const batches = batchesOf(chosen, round);
-    measured.plane.push(await measure(plane, batches));
-    measured.bare.push(await measure(bare, batches));
-    console.log(`  ${show(measured.plane.at(-1))} · bare ${show(measured.bare.at(-1))} · load ${loadAverage()}`);
-  }
+  const measured = await rounds(chosen, plane, bare);
   await plane.close();
   await bare.close();
   rmSync(root, { recursive: true, force: true });
   const middle = (of: readonly Measured[], what: keyof Measured): number => median(of.map((one) => one[what]));
+  const ratios = measured.plane.map((one, round) => one.perSecond / (measured.bare[round]?.perSecond ?? Number.NaN));
   return {
-    ratio: rounded(middle(measured.plane, "perSecond") / middle(measured.bare, "perSecond"), 2),
+    ratio: rounded(median(ratios), 2),
+    ratioLeast: rounded(Math.min(...ratios), 2),
+    ratioMost: rounded(Math.max(...ratios), 2),
+    rounds: ratios.length,
     perSecond: Math.round(middle(measured.plane, "perSecond")),
     barePerSecond: Math.round(middle(measured.bare, "perSecond")),
     loopMaxMs: rounded(Math.max(...measured.plane.map(({ loopMaxMs }) => loopMaxMs)), 1),
@@ -196,7 +220,7 @@ async function main(): Promise<void> {
     table[chosen.name] = await compare(chosen);
   }
   console.table(table);
-  writeResult("kv", { rounds: ROUNDS, target: TARGET, loadAverageAtEnd: loadAverage(), cases: table });
+  if (ONLY === "") writeResult("kv", { rounds: ROUNDS, target: TARGET, loadAverageAtEnd: loadAverage(), cases: table });
 }
 
 await main();
