@@ -184,8 +184,8 @@ export class JobRun {
         if (error instanceof StreamsError || error instanceof Given || consequence.consequence === "stop") throw error;
         this.#waiting = consequence.cause;
         if (this.#stopping) throw new Given();
-        if (cancellable && (await this.#isCancelled())) throw new Cancelled();
         await this.#pause(backoffMs(attempt, this.#parts.backoff));
+        if (cancellable && (await this.#isCancelled())) throw new Cancelled();
       }
     }
   }

@@ -23,23 +23,28 @@ describe("a job's holder", () => {
   });
 
   it("that slept beyond its lease applies nothing, finishes nothing and stores nothing afterwards", async () => {
-    const world = new JobWorld();
-    const first = world.instance();
-    const { id } = await world.submit(first, { to: 400, rate: 10 });
-    await world.clock.advance(3_000);
-    first.frozen = [];
-    const second = world.instance();
-    await world.clock.advance(LEASE_MS + 5_000);
-    const [steps, stored] = [first.applied.length, await world.store.read(id)];
-    expect(second.applied.length).toBeGreaterThan(0);
-    first.thaw();
-    await settle();
-    await world.clock.advance(100);
-    expect(first.applied).toHaveLength(steps);
-    expect((await world.store.read(id)).holder?.name).toBe(stored.holder?.name);
-    const job = await world.ended(id);
-    expect([job.state, first.finished, second.finished]).toEqual(["done", 0, 1]);
-    expect(job.partitions[0]?.receipt.read).toBe(400);
+    for (const asleep of ["pace", "broker"] as const) {
+      const world = new JobWorld();
+      const first = world.instance();
+      const { id } = await world.submit(first, { to: 400, rate: 10 });
+      await world.clock.advance(3_000);
+      first.brokerAway = asleep === "broker";
+      await world.clock.advance(1_500);
+      first.frozen = [];
+      first.brokerAway = false;
+      const second = world.instance();
+      await world.clock.advance(LEASE_MS + 5_000);
+      const [steps, stored] = [first.applied.length, await world.store.read(id)];
+      expect(second.applied.length).toBeGreaterThan(0);
+      first.thaw();
+      await settle();
+      await world.clock.advance(100);
+      expect(first.applied).toHaveLength(steps);
+      expect((await world.store.read(id)).holder?.name).toBe(stored.holder?.name);
+      const job = await world.ended(id);
+      expect([job.state, first.finished, second.finished]).toEqual(["done", 0, 1]);
+      expect(job.partitions[0]?.receipt.read).toBe(400);
+    }
   });
 
   it("that waits for the broker keeps the job, however long it waits", async () => {
