@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { createTopic } from "../../../local/broker/topics.ts";
+import { committedOffsets, createTopic } from "../../../local/broker/topics.ts";
 import { uniqueTopic, useBroker } from "../../support/broker.ts";
 import { Member } from "./support/member.ts";
 import { fill, plainKafka } from "./support/producing.ts";
@@ -38,6 +38,27 @@ describe("a dead predecessor", () => {
     await heir.until("its records", () => heir.records.length === 5);
     expect(performance.now() - before).toBeLessThan(5_000);
     expect(heir.assignments).toHaveLength(1);
+  });
+});
+
+describe("a member that was frozen longer than its session", () => {
+  it("commits nothing under its old assignment once it wakes: its heir's commit stands", async () => {
+    const { topic, group } = await filled(5);
+    const frozen = new Member(broker, topic, group, 6_000);
+    await frozen.until("records 5");
+    frozen.commit(1);
+    expect(await frozen.until("commit ")).toBe("committed");
+    await frozen.signal("SIGSTOP");
+    const heir = new SourceProbe({ brokers, topic, group }).run();
+    await heir.until("its records", () => heir.records.length === 5);
+    expect((await heir.source.commit(heir.epoch, new Map([[0, 5]]))).outcome).toBe("committed");
+    frozen.lines.length = 0;
+    frozen.commit(2);
+    await frozen.signal("SIGCONT");
+    expect(await frozen.until("commit ")).not.toBe("committed");
+    expect((await committedOffsets(brokers, group, topic)).get(0)).toBe(5);
+    await frozen.signal("SIGKILL");
+    await heir.source.stop(5_000);
   });
 });
 

@@ -4,8 +4,9 @@ import { keepingLogger } from "./keeping-logger.ts";
 
 /**
  * A group member in a process of its own, to be frozen or killed: `member-process.ts broker topic group sessionMs`.
- * Writes `member <id>` at each join and `records <count>` after each batch; stops at the end of its standard input, and
- * then has to end by itself.
+ * Writes `member <id>` at each join and `records <count>` after each batch. A line on its standard input is an offset that it
+ * commits under its first assignment, and answers with `commit <outcome>`; it stops at the end of that input, and then has to
+ * end by itself.
  */
 const [broker = "", topic = "", group = "", sessionMs = "6000"] = process.argv.slice(2);
 const timings = { sessionTimeoutMs: Number(sessionMs), heartbeatMs: 500 };
@@ -22,8 +23,10 @@ const source = createRecordSource({
   onMemberId: (memberId) => say(`member ${memberId}`),
 });
 let records = 0;
+let first: number | undefined;
 source.start({
   assigned: ({ epoch, partitions }) => {
+    first ??= epoch;
     for (const partition of partitions) source.begin(epoch, partition, 0);
   },
   revoked: () => undefined,
@@ -35,7 +38,10 @@ source.start({
   fault: ({ text }) => say(`fault ${text}`),
   state: () => undefined,
 });
-process.stdin.resume();
+process.stdin.on("data", (line: Buffer) => {
+  const watermarks = new Map([[0, Number(line.toString())]]);
+  void source.commit(first ?? 0, watermarks).then(({ outcome }) => say(`commit ${outcome}`));
+});
 process.stdin.once("end", () => {
   void source.stop(5_000).then(() => say("stopped"));
 });

@@ -38,6 +38,11 @@ export class Member {
     if (signal === "SIGKILL") await gone;
   }
 
+  /** Has it commit under its first assignment, as soon as it runs; answered by a line `commit <outcome>`. */
+  commit(offset: number): void {
+    this.#child.stdin?.write(`${offset}\n`);
+  }
+
   /** Ends its standard input, which stops it, and resolves with its exit code once it has ended by itself. */
   async end(): Promise<unknown> {
     const gone = once(this.#child, "exit");
