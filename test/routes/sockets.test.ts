@@ -292,3 +292,21 @@ describe("connections", () => {
     await expect.poll(async () => (await request(fewPort, "GET /livez HTTP/1.1")).status).toBe(200);
   });
 });
+
+describe("a client that goes away while it sends its body", () => {
+  test.each(["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"])(
+    "is no fault of ours: %j",
+    async (rest) => {
+      log.length = 0;
+      const arrived = once(app.server, "request");
+      const socket = connect(port, "127.0.0.1");
+      socket.write(
+        `PUT /v1/sources/articles/pause HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n${rest}`,
+      );
+      await arrived;
+      socket.resetAndDestroy();
+      await expect.poll(() => log.filter(({ message }) => message === "a request was refused")).toHaveLength(1);
+      expect(log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
+    },
+  );
+});
