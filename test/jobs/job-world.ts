@@ -11,10 +11,10 @@ import { MemoryPlane } from "../support/memory-plane.ts";
 import { silent } from "../support/silent.ts";
 
 /** Offsets that one step of {@link Instance} deals with. */
-export const STEP = 10;
+const STEP = 10;
 
 /** One process: its clock stops when it is killed or frozen, its store and its broker may be away from it alone. */
-export class Instance {
+class Instance {
   readonly jobs: JobService;
   /** Offsets that it applied, one entry a step. */
   readonly applied: number[] = [];
