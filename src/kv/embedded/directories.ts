@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
+import { mkdir, readdir, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { StreamsError } from "../../errors.ts";
 import { KvFault } from "../../ports/kv-plane.ts";
@@ -83,12 +84,16 @@ async function retakeDirectory(
   const path = paths[owner];
   try {
     // Never by itself: below the mount point of a disk that is away, it would fill another disk.
-    if (create) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
-    const real = realpathSync(path);
-    const shared = OWNERS.find(
-      (other) => other !== owner && existsSync(paths[other]) && realpathSync(paths[other]) === real,
-    );
-    if (shared !== undefined) return { code: "OWNER_DIRECTORY", text: `it is the directory of owner ${shared}` };
+    if (create) await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+    const real = await realpath(path);
+    // A disk that hangs leaves this pending and its owner down; what follows blocks the thread, and would hang the plane.
+    await readdir(path);
+    for (const other of OWNERS) {
+      // One that cannot be looked at is no directory that is shared.
+      if (other === owner || (await realpath(paths[other]).catch(() => undefined)) !== real) continue;
+      return { code: "OWNER_DIRECTORY", text: `it is the directory of owner ${other}` };
+    }
+    if (released()) return { code: "OWNER_CLOSED", text: "the directories were given up" };
     const held = locks.get(owner);
     if (held?.stillHeld() === true) return undefined;
     locks.delete(owner);

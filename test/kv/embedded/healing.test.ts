@@ -213,7 +213,8 @@ describe("repairing", () => {
     const alone = await site.open({ limits: LIMITS });
     await alone.repair("b", true);
     await untilUp(alone, "b");
-    await alone.repair("c", false);
+    // It may be looked at just then, and is refused with "try again".
+    await vi.waitFor(() => alone.repair("c", false), WAIT);
     await untilUp(alone, "c");
     expect(await ordersOf(alone, "c")).toEqual(new Set([1]));
   });
