@@ -1,10 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { MessageName } from "../descriptors/schema.ts";
-import { Closed } from "../schema/closed.ts";
+import { JOB_KINDS } from "../../src/core/job/job.ts";
+import { Closed, Words } from "../schema/closed.ts";
 import { NO_QUERY, json, operation } from "../schema/operation.ts";
 import { CursorQuery, Next, Reason } from "../schema/operator-values.ts";
 import { SourceParams } from "../schema/params.ts";
-import { Count, OffsetText, PartitionNumber, Text, PARTITION_PATTERN } from "../schema/values.ts";
+import { Count, OffsetText, PartitionNumber, Text, PARTITION_PATTERN, Time } from "../schema/values.ts";
 import { DefinitionInForce, Mapping } from "./definition-schema.ts";
 import { DEFINE_ERRORS, ETAG } from "./operations.ts";
 
@@ -17,11 +18,7 @@ const ActivationBody = Closed({
   reason: Type.Optional(Reason),
 });
 
-const Row = Closed({
-  partition: PartitionNumber,
-  number: Type.Integer({ minimum: 1, description: "Number of the row; never given twice in a partition." }),
-  from: OffsetText,
-  until: Type.Optional(OffsetText),
+const meaning = {
   revision: Revision,
   descriptor: Type.Optional(
     Closed({
@@ -31,9 +28,34 @@ const Row = Closed({
     }),
   ),
   digest: Type.Optional(Text("Hex of SHA-256 of everything that decides verdicts under the revision.")),
+};
+
+const Row = Closed({
+  partition: PartitionNumber,
+  number: Type.Integer({ minimum: 1, description: "Number of the row; never given twice in a partition." }),
+  from: OffsetText,
+  until: Type.Optional(OffsetText),
+  ...meaning,
 });
 
-export const Ledger = Closed({ rows: Type.Array(Row), next: Next });
+const Write = Closed({
+  id: Text("Id of the job."),
+  kind: Words(JOB_KINDS),
+  createdAt: Time,
+  partition: PartitionNumber,
+  from: OffsetText,
+  until: OffsetText,
+  ...meaning,
+});
+
+export const Ledger = Closed({
+  rows: Type.Array(Row),
+  jobs: Type.Array(Write, {
+    description:
+      "What replays and redrives that have started wrote beside live reading, or may have: their whole ranges, of the jobs that are kept.",
+  }),
+  next: Next,
+});
 
 export const UnknownFields = Closed({
   source: Text("Name of the source."),
@@ -73,7 +95,7 @@ export const getLedgerSchema = operation({
   operationId: "getLedger",
   summary: "Which offsets which descriptor version decodes",
   description:
-    "The ledger of the log that the source reads now: ranges `[from, until)` of each partition with the revision that judges them. A row without `until` is open. By partition and offset, at most 200 in one answer.",
+    "The ledger of the log that the source reads now: ranges `[from, until)` of each partition with the revision that judges them. A row without `until` is open. `jobs` says what jobs decoded again. By partition and offset, at most 200 of both in one answer.",
   tag: "sources",
   params: SourceParams,
   querystring: Closed({

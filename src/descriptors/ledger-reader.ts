@@ -4,15 +4,17 @@ import { readRecord } from "../control/json-record.ts";
 import { StreamsError } from "../errors.ts";
 import type { LedgerPage, LedgerRowView } from "../ports/descriptors.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
+import { JobStore } from "../jobs/job-store.ts";
+import { type JobWrite, writesOf } from "../jobs/job-writes.ts";
 import { type PartitionLedger, ledgersOf } from "./uses.ts";
 
-/** Rows of one answer. */
+/** Rows and jobs' ranges of one answer. */
 const PAGE_MAX = 200;
 
 /** Revisions are immutable: what they mean is read once. */
 type Meaning = Pick<LedgerRowView, "descriptor" | "digest">;
 
-/** Reads ledgers with what their revisions mean. */
+/** Reads ledgers, and what jobs wrote beside them, with what their revisions mean. */
 export class LedgerReader {
   readonly #control: ControlStore;
 
@@ -20,26 +22,39 @@ export class LedgerReader {
     this.#control = control;
   }
 
-  /** See `DescriptorCommands.ledger`. The cursor is the partition of the last row and where it begins. */
+  /**
+   * See `DescriptorCommands.ledger`. The cursor is where the last row or job begins, and how many that begin there were given:
+   * one range may have several.
+   */
   async read(source: string, partition: number | undefined, cursor: string | undefined): Promise<LedgerPage> {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const ledgers = (await ledgersOf(this.#control, source)).filter(
-      (ledger) => partition === undefined || ledger.partition === partition,
+    const all = (await this.#entries(source)).filter(
+      (entry) => (partition === undefined || entry.partition === partition) && isBehind(entry, after),
     );
-    const all = ledgers.flatMap((ledger) => behind(ledger, after));
-    const page = all.slice(0, PAGE_MAX);
+    const left = after === undefined ? all : all.slice(given(all, after, after.given));
+    const page = left.slice(0, PAGE_MAX);
     const meanings = new Map<number, Meaning>();
     for (const { revision } of page) {
       if (!meanings.has(revision)) meanings.set(revision, await this.#meaning(source, revision));
     }
-    const rows = page.map(({ until, ...row }) => {
-      const meaning = meanings.get(row.revision);
-      const descriptor = meaning?.descriptor;
-      return { ...row, until: until ?? undefined, descriptor, digest: meaning?.digest };
-    });
-    const last = rows.at(-1);
-    const more = last !== undefined && all.length > rows.length;
-    return { rows, next: more ? `${last.partition}-${last.from}` : undefined };
+    const meaningOf = (revision: number) => meanings.get(revision) ?? { descriptor: undefined, digest: undefined };
+    const last = page.at(-1);
+    const more = last !== undefined && left.length > page.length;
+    return {
+      rows: page.flatMap((entry) =>
+        "job" in entry ? [] : [{ ...entry, until: entry.until ?? undefined, ...meaningOf(entry.revision) }],
+      ),
+      jobs: page.flatMap((entry) => ("job" in entry ? [{ ...entry, ...meaningOf(entry.revision) }] : [])),
+      next: more ? cursorOf(last, given(all.slice(0, all.length - left.length + page.length), last)) : undefined,
+    };
+  }
+
+  async #entries(source: string): Promise<readonly Entry[]> {
+    const rows = (await ledgersOf(this.#control, source)).flatMap((ledger) =>
+      ledger.rows.map((row) => ({ partition: ledger.partition, ...row })),
+    );
+    const wrote = await writesOf(new JobStore(this.#control), source);
+    return [...rows, ...wrote].toSorted((a, b) => a.partition - b.partition || a.from - b.from);
   }
 
   async #meaning(source: string, revision: number): Promise<Meaning> {
@@ -50,19 +65,27 @@ export class LedgerReader {
   }
 }
 
-interface Place {
-  readonly partition: number;
-  readonly from: number;
+type Entry = ({ readonly partition: number } & PartitionLedger["rows"][number]) | JobWrite;
+
+type Place = Pick<Entry, "partition" | "from">;
+
+/** Not before a place: what begins at it is not left out. */
+function isBehind({ partition, from }: Place, after: Place | undefined): boolean {
+  if (after === undefined || partition > after.partition) return true;
+  return partition === after.partition && from >= after.from;
 }
 
-function behind({ partition, rows }: PartitionLedger, after: Place | undefined) {
-  if (after !== undefined && partition < after.partition) return [];
-  const left = after?.partition === partition ? rows.filter(({ from }) => from > after.from) : rows;
-  return left.map((row) => ({ partition, ...row }));
+/** How many of the entries begin at a place, at most `max`. */
+function given(entries: readonly Entry[], { partition, from }: Place, max = Infinity): number {
+  return Math.min(entries.filter((entry) => entry.partition === partition && entry.from === from).length, max);
 }
 
-function parseCursor(cursor: string): Place {
-  const match = /^(\d{1,10})-(\d{1,16})$/.exec(cursor);
+function cursorOf({ partition, from }: Place, count: number): string {
+  return `${partition}-${from}-${count}`;
+}
+
+function parseCursor(cursor: string): Place & { readonly given: number } {
+  const match = /^(\d{1,10})-(\d{1,16})-(\d{1,10})$/.exec(cursor);
   if (match === null) throw new StreamsError("CURSOR_UNKNOWN", "it is no cursor of a ledger");
-  return { partition: Number(match[1]), from: Number(match[2]) };
+  return { partition: Number(match[1]), from: Number(match[2]), given: Number(match[3]) };
 }

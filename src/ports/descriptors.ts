@@ -1,3 +1,4 @@
+import type { JobKind } from "../core/job/job.ts";
 import type { Offset } from "../core/offset.ts";
 import type { Mapping } from "../core/source.ts";
 import type { DefinitionView } from "./control-plane.ts";
@@ -86,9 +87,18 @@ export interface LedgerRowView {
   readonly digest: string | undefined;
 }
 
-/** Rows by partition and offset. */
+/** What a job has decoded and applied beside live reading, or may have, since it has started. */
+export interface LedgerJobView extends Omit<LedgerRowView, "number" | "until"> {
+  readonly job: string;
+  readonly kind: JobKind;
+  readonly createdAtMs: number;
+  readonly until: Offset;
+}
+
+/** By partition and offset, and what jobs did in the same order. */
 export interface LedgerPage {
   readonly rows: readonly LedgerRowView[];
+  readonly jobs: readonly LedgerJobView[];
   readonly next: string | undefined;
 }
 

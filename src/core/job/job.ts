@@ -149,6 +149,20 @@ export function stepped(entry: JobPartition, step: JobStep): JobPartition {
   return { ...entry, next, receipt, state: next >= entry.to ? "done" : "pending" };
 }
 
+/**
+ * Offsets `[from, until)` that a job has applied, or may have: all of its ranges once it has started. Where it stands says less,
+ * for what was applied after the last progress that was stored is in nothing that a crash leaves.
+ */
+export function appliedBy({
+  partitions,
+  startedAtMs,
+}: Pick<Job, "partitions" | "startedAtMs">): readonly { partition: number; from: Offset; until: Offset }[] {
+  if (startedAtMs === undefined) return [];
+  return partitions
+    .filter(({ from, to }) => from < to)
+    .map(({ partition, from, to }) => ({ partition, from, until: to }));
+}
+
 /** How a job ends when nothing of it is pending: it failed where a partition did. */
 export function endOf(partitions: readonly JobPartition[]): "done" | "failed" {
   return partitions.some(({ state }) => state === "failed") ? "failed" : "done";

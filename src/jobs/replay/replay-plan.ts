@@ -10,6 +10,7 @@ import type { SourceService } from "../../fleet/source-service.ts";
 import type { JobPlan } from "../../ports/jobs.ts";
 import type { BoundsAnswer } from "../../ports/record-source.ts";
 import type { JobStore } from "../job-store.ts";
+import { writesOf } from "../job-writes.ts";
 
 /** What of a partition is read again; what is left open reaches to the log's ends. */
 export interface ReplayRange {
@@ -23,7 +24,7 @@ export interface ReplayRequest {
   readonly ranges?: readonly ReplayRange[];
   /** Records from the first with the former timestamp up to the first with the latter. */
   readonly timestamps?: { readonly fromMs?: number; readonly toMs?: number };
-  /** What this version of the descriptor decoded, by live reading and by replays. */
+  /** What this version of the descriptor decoded, by live reading, replays and redrives. */
   readonly decodedBy?: number;
   readonly rates?: Rates;
 }
@@ -100,7 +101,7 @@ function knownBounds(partition: number, bounds: Bounds): { readonly logStart: Of
   return answer;
 }
 
-/** What a version decoded and the log still holds: ledger rows, and what replays under it have read. */
+/** What a version decoded and the log still holds: ledger rows, and what jobs under it have written, or may have. */
 async function decodedSpans(
   service: SourceService,
   store: JobStore,
@@ -118,21 +119,16 @@ async function decodedSpans(
     return versions.get(revision);
   };
   const binding = (await readRecord(control, recordNames.binding(name), BindingRecord))?.value;
+  const wrote = await writesOf(store, name);
   const spans: Span[] = [];
   for (const partition of [...bounds.keys()].toSorted((a, b) => a - b)) {
     const { logStart, end } = knownBounds(partition, bounds);
     const ledger = recordNames.ledger(name, partition, binding === undefined ? 0 : logOf(binding));
     const rows = (await readRecord(control, ledger, LedgerRecord))?.value.rows ?? [];
-    for (const { from, until, revision } of rows) {
+    const writes = wrote.filter((write) => write.partition === partition);
+    for (const { from, until, revision } of [...rows, ...writes]) {
       if ((await versionOf(revision)) !== version) continue;
       spans.push({ partition, from: Math.max(from, logStart), to: Math.min(until ?? end, end) });
-    }
-    for (const { id, kind } of await store.index(name)) {
-      const job = kind === "replay" ? await store.find(id) : undefined;
-      if (job === undefined || (await versionOf(job.revision)) !== version) continue;
-      for (const read of job.partitions.filter((other) => other.partition === partition)) {
-        spans.push({ partition, from: Math.max(read.from, logStart), to: Math.min(read.next, end) });
-      }
     }
   }
   return united(spans.filter(({ from, to }) => from < to));

@@ -63,7 +63,7 @@ export class FakeDescriptors implements DescriptorCommands {
   ledger(): Promise<LedgerPage> {
     const descriptor = { subject: "ysearch.article", version: 1, message: "t.M" };
     const row = { partition: 0, number: 1, from: 0, until: undefined, revision: 2, descriptor, digest: "cd" };
-    return Promise.resolve({ rows: [row], next: undefined });
+    return Promise.resolve({ rows: [row], jobs: [], next: undefined });
   }
 
   unknownFields(): readonly UnknownFieldsView[] {
