@@ -13,6 +13,15 @@ export interface RecordFault {
   readonly byteOffset?: number;
 }
 
+/** What is wrong, and where: the field by its numbers, the byte of the value. */
+export function faultText({ text, path, byteOffset }: Omit<RecordFault, "code">): string {
+  const places = [
+    ...(path === undefined ? [] : [`field ${path}`]),
+    ...(byteOffset === undefined ? [] : [`byte ${byteOffset}`]),
+  ];
+  return places.length === 0 ? text : `${text} (${places.join(", ")})`;
+}
+
 /** Tells a fault from a decoded value. */
 export function isFault(value: object): value is RecordFault {
   return "code" in value && "text" in value;

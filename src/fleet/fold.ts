@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { encodeDocumentCell } from "../core/cell.ts";
-import { isFault, type RecordFault } from "../core/fault.ts";
+import { faultText, isFault, type RecordFault } from "../core/fault.ts";
 import { invariant } from "../core/invariant.ts";
 import { documentKey } from "../core/keys.ts";
 import { type Ledger, rowAt } from "../core/ledger/ledger.ts";
@@ -101,7 +101,7 @@ export function stopAt(
   context: Pick<FoldContext, "allowPoisonTo" | "breaker">,
 ): Poison | undefined {
   if (offset < context.allowPoisonTo) return undefined;
-  const text = `offset ${offset}: ${fault.code}: ${fault.text}`;
+  const text = `offset ${offset}: ${fault.code}: ${faultText(fault)}`;
   if (verdict.definition.onPoison === "stop") return { offset, code: "POISON", detail: text };
   const tripped = context.breaker.poison(offset);
   return tripped === undefined

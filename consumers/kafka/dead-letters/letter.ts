@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { faultText } from "../../../src/core/fault.ts";
 import { formatOffset, OFFSET_LIMIT } from "../../../src/core/offset.ts";
 import { TOPIC_EPOCH_MAX } from "../../../src/core/version.ts";
 import type { DeadLetter } from "../../../src/ports/dead-letters.ts";
@@ -135,7 +136,7 @@ function originHeaders(letter: DeadLetter): RecordHeader[] {
     header("offset", formatOffset(letter.offset)),
     header("timestamp", String(letter.timestampMs)),
     header("error-code", letter.fault.code),
-    header("error-text", capped(letter.fault.text)),
+    header("error-text", capped(faultText(letter.fault))),
     header("descriptor-version", String(letter.descriptorVersion)),
     header("revision", String(letter.revision)),
     header("attempt", String(letter.attempt)),
