@@ -96,7 +96,7 @@ function unused(): ControlPlane {
     epochs: { open: refuse },
     gaps: { list: refuse },
     audit: { list: refuse },
-    jobs: { submit: refuse, preview: refuse, get: refuse, list: refuse, cancel: refuse },
+    jobs: { submit: refuse, preview: refuse, get: refuse, list: refuse, cancel: refuse, standing: refuse },
     barriers: { create: refuse, get: refuse },
     instances: { list: refuse },
     explain: { record: refuse, key: refuse },

@@ -58,6 +58,7 @@ export class JobRun {
   #job: Job;
   #storedAt: number;
   #waiting: JobError | undefined;
+  #recordsRead = 0;
   #stopping = false;
   #wake: () => void = () => undefined;
 
@@ -71,6 +72,11 @@ export class JobRun {
 
   get job(): Job {
     return this.#job;
+  }
+
+  /** Records that this run read, what it repeats after a crash of another included. */
+  get recordsRead(): number {
+    return this.#recordsRead;
   }
 
   /** Why it waits now. */
@@ -146,6 +152,7 @@ export class JobRun {
     const partitions = this.#job.partitions.map((other) => (other === entry ? stepped(other, step) : other));
     this.#job = { ...this.#job, partitions };
     const { read, bytes } = step.receipt;
+    this.#recordsRead += read;
     const waitMs = this.#pace.spend({ records: read, bytes }, this.#parts.clock.monotonic());
     await this.#storeIfDue();
     await this.#spread(waitMs);

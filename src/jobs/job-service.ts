@@ -5,11 +5,12 @@ import type { JobEntry } from "../core/job/job-index.ts";
 import { StreamsError } from "../errors.ts";
 import type { BackoffLimits } from "../fleet/backoff.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { JobCommands, JobExecutor, JobOrder, JobPreview, JobView, JobWait } from "../ports/jobs.ts";
+import type { JobCommands, JobExecutor, JobOrder, JobPreview, JobStanding, JobView, JobWait } from "../ports/jobs.ts";
 import { type ControlStore, KvFault } from "../ports/kv-plane.ts";
 import type { Logger } from "../ports/logger.ts";
 import { hashOf, newJob } from "./new-job.ts";
 import { JobRun, takeJob } from "./job-runner.ts";
+import { JobStandings } from "./job-standing.ts";
 import { JobStore } from "./job-store.ts";
 import { previewJob } from "./preview.ts";
 
@@ -45,6 +46,7 @@ export class JobService implements JobCommands {
   /** Of this process: no two share it. */
   readonly #holder = randomUUID();
   readonly #runs = new Map<string, JobRun>();
+  readonly #standings = new JobStandings(this.#runs);
   readonly #ends = new Set<Promise<void>>();
   #ended = false;
   #looking: Promise<void> = Promise.resolve();
@@ -152,9 +154,8 @@ export class JobService implements JobCommands {
     return this.#view(job);
   }
 
-  /** Why a job of this process waits, and how many it runs: for metrics. */
-  get running(): number {
-    return this.#runs.size;
+  standing(): JobStanding {
+    return this.#standings.standing(this.#parts.clock.now());
   }
 
   #executor(kind: JobKind): JobExecutor {
@@ -227,17 +228,23 @@ export class JobService implements JobCommands {
   /** Takes jobs that nobody runs, the oldest first, as many as this process may run. @throws KvFault */
   async #look(): Promise<void> {
     if (!this.#parts.ready()) return;
+    const unfinished: Job[] = [];
     for (const source of await this.#store.sources()) {
       const active = (await this.#store.index(source)).filter(({ ended }) => !ended);
       for (const { id, createdAtMs } of active) {
-        if (this.#ended || this.#runs.has(id)) continue;
+        if (this.#ended) return;
+        if (this.#runs.has(id)) continue;
         const job = await this.#store.find(id);
         if (job === undefined) {
           if (this.#parts.clock.now() - createdAtMs > ORPHANED_MS) await this.#store.ended(source, new Set([id]));
         } else if (hasEnded(job)) await this.#store.ended(source, new Set([id]));
-        else if (this.#runs.size < RUNNING_MAX) await this.#take(job);
+        else {
+          unfinished.push(job);
+          if (this.#runs.size < RUNNING_MAX) await this.#take(job);
+        }
       }
     }
+    this.#standings.saw(unfinished);
   }
 
   async #take({ id, kind }: Job): Promise<void> {
@@ -252,6 +259,7 @@ export class JobService implements JobCommands {
     this.#runs.set(id, run);
     const end = run.run().finally(() => {
       this.#runs.delete(id);
+      this.#standings.over(run);
       this.#ends.delete(end);
       this.#lookLater(0);
     });

@@ -57,6 +57,23 @@ export interface JobView extends Job {
   readonly cancelling: boolean;
 }
 
+/** What a process says of jobs without asking the store. */
+export interface JobStanding {
+  /** Jobs that have not ended, as they are run here or were last seen, a few seconds ago. */
+  readonly unfinished: readonly {
+    readonly source: string;
+    readonly kind: JobKind;
+    /** Since its submission. */
+    readonly ageSeconds: number;
+    /** `nowhere`: it waits for its turn, or whoever ran it is gone. */
+    readonly runs: "here" | "elsewhere" | "nowhere";
+    /** As {@link JobView.waiting}. */
+    readonly waiting: JobView["waiting"];
+  }[];
+  /** Records that this process has read for jobs, by kind; kinds without any may be missing. */
+  readonly recordsRead: ReadonlyMap<JobKind, number>;
+}
+
 /** How long an answer may wait for a job's end, and what ends the wait before. */
 export interface JobWait {
   readonly waitMs: number;
@@ -94,4 +111,6 @@ export interface JobCommands {
   list(kind: JobKind, source: string | undefined): Promise<readonly JobView[]>;
   /** Asks for its end; one that has ended stays as it is. @throws StreamsError JOB_UNKNOWN; KvFault */
   cancel(kind: JobKind, id: string, actor: string, reason: string): Promise<JobView>;
+  /** At once, and without the store. */
+  standing(): JobStanding;
 }

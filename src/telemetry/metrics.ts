@@ -7,8 +7,11 @@ import {
   SOURCE_VIEW_STATES,
   type SourceView,
 } from "../ports/control-plane.ts";
+import type { JobCommands, JobStanding } from "../ports/jobs.ts";
 import { OWNER_STATES, type OwnerStatus } from "../ports/kv-plane.ts";
 import { SOURCE_STATES } from "../ports/record-source.ts";
+import { JOBS, JOB_COUNTS } from "./job-metrics.ts";
+import type { MetricOf, Series } from "./metric.ts";
 
 /** The text that `GET /metrics` answers with, and its content type. */
 export interface MetricsText {
@@ -19,7 +22,7 @@ export interface MetricsText {
 const PREFIX = "ysearch_streams_";
 
 /** What metrics are read from. */
-type Measured = Pick<ControlPlane, "sources" | "lag" | "owners">;
+type Measured = Pick<ControlPlane, "sources" | "lag" | "owners"> & { readonly jobs: Pick<JobCommands, "standing"> };
 
 /** What one scrape says: every series comes from it, and a series whose labels are not in it ends. */
 interface Snapshot {
@@ -27,18 +30,10 @@ interface Snapshot {
   readonly partitions: readonly PartitionView[];
   readonly lag: LagView;
   readonly owners: readonly OwnerStatus[];
+  readonly jobs: JobStanding;
 }
 
-/** Labels and value of one series. */
-type Series = readonly [labels: Readonly<Record<string, string | number>>, value: number];
-
-/** One metric: how it is called, and its series in a snapshot. */
-interface Metric {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-  readonly series: (snapshot: Snapshot) => readonly Series[];
-}
+type Metric = MetricOf<Snapshot>;
 
 /**
  * Prometheus metrics read from the control plane, once for each scrape: they say the same as REST, and labels are names,
@@ -48,15 +43,15 @@ export function createMetrics(controlPlane: Measured): () => Promise<MetricsText
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   let snapshot = snapshotOf(controlPlane);
-  for (const metric of [...LAG, ...SOURCES, ...PARTITIONS, ...OWNERS]) gauge(registry, metric, () => snapshot);
-  for (const metric of COUNTS) counter(registry, metric, () => snapshot);
+  for (const metric of [...LAG, ...SOURCES, ...PARTITIONS, ...OWNERS, ...JOBS]) gauge(registry, metric, () => snapshot);
+  for (const metric of [...COUNTS, ...JOB_COUNTS]) counter(registry, metric, () => snapshot);
   return async () => {
     snapshot = snapshotOf(controlPlane);
     return { contentType: registry.contentType, text: await registry.metrics() };
   };
 }
 
-function snapshotOf({ sources, lag, owners }: Measured): Snapshot {
+function snapshotOf({ sources, lag, owners, jobs }: Measured): Snapshot {
   const list = sources.list();
   const all = list.flatMap((source) => sources.partitions(source.name).map((partition) => ({ source, partition })));
   const elsewhere = all.filter(isElsewhere).map(({ partition }) => nameOf(partition));
@@ -67,6 +62,7 @@ function snapshotOf({ sources, lag, owners }: Measured): Snapshot {
     partitions: all.map(({ partition }) => partition).filter(isOurs),
     lag: { ...measured, partitions: measured.partitions.filter(isOurs) },
     owners: owners.owners(),
+    jobs: jobs.standing(),
   };
 }
 

@@ -62,6 +62,32 @@ describe("a job's holder", () => {
     expect(await world.ended(id)).toMatchObject({ state: "done", partitions: [{ receipt: { read: 100 } }] });
   });
 
+  it("says what it runs and why it waits, others that they do not, and all of them what nobody runs", async () => {
+    const world = new JobWorld();
+    const first = world.instance();
+    await world.submit(first);
+    await world.clock.advance(1_500);
+    const second = world.instance();
+    first.yields = "lag";
+    await world.clock.advance(4_000);
+    const [mine] = first.jobs.standing().unfinished;
+    expect(mine).toMatchObject({ source: "articles", kind: "replay", runs: "here", waiting: { code: "YIELDING" } });
+    expect(mine?.ageSeconds).toBeGreaterThanOrEqual(5);
+    expect(second.jobs.standing().unfinished).toMatchObject([{ runs: "elsewhere", waiting: undefined }]);
+    expect(first.jobs.standing().recordsRead.get("replay")).toBeGreaterThan(0);
+    expect(second.jobs.standing().recordsRead.size).toBe(0);
+    first.dead = true;
+    second.brokerAway = true;
+    await world.clock.advance(LEASE_MS + 3_000);
+    expect(second.jobs.standing().unfinished).toMatchObject([{ runs: "here" }]);
+    second.brokerAway = false;
+    const [{ id } = { id: "" }] = await second.jobs.list("replay", undefined);
+    await world.ended(id);
+    const { unfinished, recordsRead } = second.jobs.standing();
+    const before = first.jobs.standing().recordsRead.get("replay") ?? 0;
+    expect([unfinished, before + (recordsRead.get("replay") ?? 0) >= 100]).toEqual([[], true]);
+  });
+
   it("that drains lets go at once, also while the broker is away, and not for ever while the store is", async () => {
     for (const away of ["nothing", "broker", "store"] as const) {
       const world = new JobWorld();

@@ -19,6 +19,7 @@ describe("GET /metrics says the same as REST", () => {
     const metrics = createMetrics({
       sources: controlPlane.sources,
       owners: controlPlane.owners,
+      jobs: controlPlane.jobs,
       lag: { all: () => without, ofSource: () => without },
     });
     expect((await metrics()).text).not.toContain("time_to_loss_seconds{");
@@ -31,11 +32,37 @@ describe("GET /metrics says the same as REST", () => {
     const controlPlane = new FakeControlPlane();
     let owners = controlPlane.owners.owners();
     const changing = { ...controlPlane.owners, owners: () => owners };
-    const metrics = createMetrics({ sources: controlPlane.sources, lag: controlPlane.lag, owners: changing });
+    const metrics = createMetrics({
+      sources: controlPlane.sources,
+      lag: controlPlane.lag,
+      owners: changing,
+      jobs: controlPlane.jobs,
+    });
     const [first] = owners;
     expect((await metrics()).text).toContain(`owner="${first?.owner ?? "?"}"`);
     owners = [];
     expect((await metrics()).text).not.toContain(`owner="${first?.owner ?? "?"}"`);
+  });
+
+  it("counts jobs where they run, queued ones everywhere, with why they wait and how old the oldest is", async () => {
+    const controlPlane = new FakeControlPlane();
+    const metrics = createMetrics(controlPlane);
+    const lines = async () =>
+      (await metrics()).text.split("\n").filter((line) => /^ysearch_streams_jobs?_?/.test(line));
+    const read = "ysearch_streams_job_records_read_total";
+    expect((await lines()).toSorted()).toEqual([
+      `${read}{kind="recount"} 0`,
+      `${read}{kind="redrive"} 0`,
+      `${read}{kind="replay"} 12`,
+      `${read}{kind="trial"} 0`,
+      'ysearch_streams_jobs_oldest_seconds{kind="redrive"} 70',
+      'ysearch_streams_jobs_oldest_seconds{kind="replay"} 90',
+      'ysearch_streams_jobs_waiting{source="articles",kind="replay",code="YIELDING"} 1',
+      'ysearch_streams_jobs{source="articles",kind="replay",state="queued"} 1',
+      'ysearch_streams_jobs{source="articles",kind="replay",state="running"} 2',
+    ]);
+    controlPlane.jobs.stands = { unfinished: [], recordsRead: new Map() };
+    expect((await lines()).filter((line) => !line.startsWith(read))).toEqual([]);
   });
 
   it("a source that never came up has a state, its consumer too, and a cause for its unknown lag", async () => {
@@ -65,7 +92,7 @@ describe("GET /metrics says the same as REST", () => {
       all: () => ({ ...controlPlane.lag.all(), partitions: controlPlane.lag.all().partitions.filter(rest) }),
       ofSource: (name: string) => controlPlane.lag.ofSource(name),
     };
-    const metrics = createMetrics({ sources, lag, owners: controlPlane.owners });
+    const metrics = createMetrics({ sources, lag, owners: controlPlane.owners, jobs: controlPlane.jobs });
     expect((await metrics()).text).toContain('partition="1"');
     gone = true;
     expect((await metrics()).text).not.toContain('partition="1"');
@@ -81,7 +108,12 @@ describe("GET /metrics says the same as REST", () => {
       partitions: (name: string) =>
         name === "articles" && partition !== undefined ? [{ ...partition, observed: "unassigned" as const }] : [],
     };
-    const metrics = createMetrics({ sources, lag: controlPlane.lag, owners: controlPlane.owners });
+    const metrics = createMetrics({
+      sources,
+      lag: controlPlane.lag,
+      owners: controlPlane.owners,
+      jobs: controlPlane.jobs,
+    });
     const line = `_state{source="articles",partition="${partition?.partition ?? "?"}"`;
     expect((await metrics()).text).not.toContain(line);
     state = "backing-off";

@@ -1,5 +1,5 @@
 import { EMPTY_RECEIPT } from "../../../src/core/job/job.ts";
-import type { JobCommands, JobPreview, JobView } from "../../../src/ports/jobs.ts";
+import type { JobCommands, JobPreview, JobStanding, JobView } from "../../../src/ports/jobs.ts";
 
 /** `id` of the one job that there is. */
 export const JOB = "3f0c8f3e-8b67-4c55-9d8e-0a6f5b1c2d3e";
@@ -52,6 +52,15 @@ export class FakeJobs implements JobCommands {
       },
     ],
   };
+  stands: JobStanding = {
+    unfinished: [
+      { source: "articles", kind: "replay", ageSeconds: 90, runs: "here", waiting: { code: "YIELDING", text: "lag" } },
+      { source: "articles", kind: "replay", ageSeconds: 30, runs: "here", waiting: undefined },
+      { source: "articles", kind: "replay", ageSeconds: 20, runs: "nowhere", waiting: undefined },
+      { source: "articles", kind: "redrive", ageSeconds: 70, runs: "elsewhere", waiting: undefined },
+    ],
+    recordsRead: new Map([["replay", 12]]),
+  };
   previewed: JobPreview = {
     plan: { revision: 4, spec: {}, partitions: [{ partition: 0, from: 0, to: 20 }], rates: {}, applies: true },
     offsets: 20,
@@ -82,5 +91,9 @@ export class FakeJobs implements JobCommands {
   #answer<T>(asked: readonly unknown[], answer: T): Promise<T> {
     this.asked.push(asked);
     return this.failure === undefined ? Promise.resolve(answer) : Promise.reject(this.failure);
+  }
+
+  standing(): JobStanding {
+    return this.stands;
   }
 }
