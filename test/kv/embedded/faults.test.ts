@@ -15,6 +15,7 @@ afterEach(endScenes);
 
 /** What may wait for an owner, and as much garbage again as a collector may leave lying on a busy machine. */
 const QUEUES_AND_GARBAGE = 256 * MIB;
+const STALL_MS = 2_000;
 const HEAVY = { keys: 400, batch: 20, bytes: 20_000, writers: 4 };
 
 /** A site whose directories are filled and closed, with what may be put in the place of b's. */
@@ -132,6 +133,72 @@ describe("one owner left", () => {
     for (const name of ["c", "b"] as const) renameSync(`${scene.directory(name)}.away`, scene.directory(name));
     await scene.untilUp("b");
     await scene.untilUp("c");
+    await scene.finish();
+  }, 60_000);
+});
+
+describe("two owners frozen at once", () => {
+  it("hold writers up to the stall limit, are then named, and are replaced without anybody's help", async () => {
+    const scene = await newScene(HEAVY);
+    await scene.open({ stallMs: STALL_MS, retryInitialMs: 1_000, retryMaxMs: 1_000 });
+    scene.load.start();
+    await scene.load.passes(20);
+    const before = NAMES.map((name) => ownerOf(scene.plane, name).incarnation);
+    const frozen = [scene.pid("b") ?? 0, scene.pid("c") ?? 0];
+    const memory = anonymousBytes(process.pid);
+    for (const pid of frozen) process.kill(pid, "SIGSTOP");
+    const started = performance.now();
+    const cell = { space: "slot" as const, key: Buffer.from("waits"), order: 1, bytes: Buffer.from("1") };
+    await expect(scene.plane.write([cell])).rejects.toMatchObject({ code: "KV_NO_QUORUM" });
+    expect(performance.now() - started).toBeLessThan(2 * STALL_MS);
+    await vi.waitFor(() => {
+      for (const name of ["b", "c"]) expect(reasonOf(scene.plane, name)).toBe("OWNER_STALLED");
+    }, WAIT);
+    const refusing = performance.now();
+    const named = expect.stringMatching(/not up: b OWNER_STALLED, c OWNER_STALLED$/);
+    await expect(scene.plane.write([cell])).rejects.toMatchObject({ code: "KV_NO_QUORUM", message: named });
+    expect(performance.now() - refusing).toBeLessThan(STALL_MS / 2);
+    expect(anonymousBytes(process.pid) - memory).toBeLessThan(QUEUES_AND_GARBAGE);
+    for (const name of ["b", "c"] as const) await scene.untilUp(name);
+    expect(frozen.filter(isRunning)).toEqual([]);
+    expect(NAMES.map((name) => ownerOf(scene.plane, name).incarnation)).toEqual(before);
+    expect(scene.load.refused).toBeGreaterThan(0);
+    await scene.plane.write([cell]);
+    await scene.finish();
+  }, 60_000);
+});
+
+describe("an owner that is slow by seconds, under load", () => {
+  it("is taken down as behind, costs the writers no more than that, and returns as it was once it is quick", async () => {
+    const scene = await newScene(HEAVY);
+    await scene.open();
+    scene.load.start();
+    await scene.load.passes(20);
+    const before = ownerOf(scene.plane, "b").incarnation;
+    const memory = anonymousBytes(process.pid);
+    let slow = true;
+    scene.tamper.delayMs = (owner) => (slow && owner === "b" ? 2_000 : 0);
+    await scene.untilDown("b", "OWNER_BEHIND", "OWNER_STALLED");
+    expect(scene.load.refused).toBe(0);
+    expect(anonymousBytes(process.pid) - memory).toBeLessThan(QUEUES_AND_GARBAGE);
+    slow = false;
+    expect(await scene.untilUp("b")).toBe(before);
+    await scene.finish();
+  }, 60_000);
+});
+
+describe("a map at its limit, under load", () => {
+  it("grows by itself, without a refusal and with nobody down", async () => {
+    const scene = await newScene({ keys: 2_000, batch: 20, bytes: 4_000 });
+    await scene.open({ mapSizeBytes: MIB });
+    const down: string[] = [];
+    scene.plane.onChange(() => down.push(...NAMES.map((name) => reasonOf(scene.plane, name))));
+    scene.load.start();
+    await vi.waitFor(() => {
+      for (const name of NAMES) expect(ownerOf(scene.plane, name).storedBytes).toBeGreaterThan(6 * MIB);
+    }, WAIT);
+    expect(down.filter((reason) => reason !== "up")).toEqual([]);
+    expect(scene.load.refused).toBe(0);
     await scene.finish();
   }, 60_000);
 });

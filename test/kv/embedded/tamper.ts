@@ -26,6 +26,9 @@ export class Tamper {
   /** Called before an answer reaches the plane; "drop" keeps it from there. */
   onAnswer: (owner: string, message: FromOwner) => unknown = () => undefined;
 
+  /** For how long an answer to the plane is under way, in milliseconds. */
+  delayMs: (owner: string) => number = () => 0;
+
   constructor(spawn: SpawnOwner) {
     this.spawn = (setup, events) => {
       const { owner } = setup;
@@ -36,7 +39,10 @@ export class Tamper {
           if (this.recording) this.#answers.push({ owner, kind: message.kind });
           if (this.recording && message.kind === "absorbed") this.changes.push({ owner, missed: message.changed });
           if (this.onAnswer(owner, message) === "drop") return;
-          this.#pass(owner, () => events.message(message, body));
+          const pass = (): void => this.#pass(owner, () => events.message(message, body));
+          const delay = this.delayMs(owner);
+          if (delay > 0) setTimeout(pass, delay).unref();
+          else pass();
         },
       });
       this.#processes.set(owner, { events, process });
