@@ -105,20 +105,23 @@ class Looks {
   look(owner: OwnerName, create: boolean): Promise<string> {
     // One that hangs keeps a thread of the few that the whole process has: it is waited for again, and not asked again.
     const underWay = this.#underWay.get(owner) ?? this.#begin(owner, create);
-    return new Promise((resolve, reject) => {
+    return new Promise((answered, failed) => {
       const { clock, answerMs } = this.#options;
-      const cancel = clock.after(answerMs, () => reject(new Error(`it did not answer for ${answerMs} ms`)));
-      underWay.then(resolve, reject).finally(cancel);
+      const cancel = clock.after(answerMs, () => failed(new Error(`it did not answer for ${answerMs} ms`)));
+      underWay.then(answered, failed).finally(cancel);
     });
   }
 
   #begin(owner: OwnerName, create: boolean): Promise<string> {
     const look = lookAt(this.#paths[owner], create)
+      .finally(() => {
+        this.#underWay.delete(owner);
+        this.#found.delete(owner);
+      })
       .then((real) => {
         this.found(owner, real);
         return real;
-      })
-      .finally(() => this.#underWay.delete(owner));
+      });
     this.#underWay.set(owner, look);
     return look;
   }

@@ -30,6 +30,7 @@ function countMorePages(directory: string): void {
 }
 
 const setup: { readonly directory: string } = JSON.parse(process.argv.at(-1) ?? "null");
+// oxlint-disable-next-line typescript/unbound-method -- it is applied to the one that it is called for
 const { merge } = Environment.prototype;
 Environment.prototype.merge = function dying(this: Environment, ...args) {
   const changed = merge.apply(this, args);
