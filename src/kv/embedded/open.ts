@@ -21,7 +21,7 @@ export interface EmbeddedPlaneLimits {
   readonly mapSizeBytes?: number;
   /** An owner's transaction gathers waiting writes until it has this many bytes. Default 16 MiB. */
   readonly commitBytes?: number;
-  /** An owner that answers nothing for this long while work waits is taken down; so long its directory has, too. Default 10,000 ms. */
+  /** An owner that answers nothing for this long while work waits is taken down. Default 10,000 ms. */
   readonly stallMs?: number;
   /** So is one for which writes wait this long while a quorum has nothing to do. Default 5,000 ms. */
   readonly behindMs?: number;
@@ -89,7 +89,7 @@ export function openEmbeddedPlane(options: EmbeddedPlaneOptions): Promise<Embedd
 export async function openWith(options: EmbeddedPlaneOptions, spawn: SpawnOwner): Promise<EmbeddedPlane> {
   const limits = { ...PLANE_DEFAULTS, ...options.limits };
   const { clock, logger, writeAcks } = options;
-  const directories = await takeDirectories(options.directories, { clock, answerMs: limits.stallMs });
+  const directories = await takeDirectories(options.directories);
   const listener: { plane?: EmbeddedPlane } = {};
   const links = OWNERS.map((owner) => {
     const { mapSizeBytes, commitBytes, freeBytesMin, stallMs, closeMs } = limits;
