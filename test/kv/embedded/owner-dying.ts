@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { Environment } from "../../../src/kv/embedded/environment.ts";
-import "../../../src/kv/embedded/owner-main.ts";
 import { DATA_FILE } from "../../../src/kv/embedded/store-file.ts";
 
 /**
@@ -42,3 +41,5 @@ Environment.prototype.merge = function dying(this: Environment, ...args) {
   }
   return changed;
 };
+
+await import("../../../src/kv/embedded/owner-main.ts");
