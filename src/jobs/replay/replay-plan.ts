@@ -74,12 +74,25 @@ async function spansOf(
   if (timestamps === undefined) return whole;
   const { source } = service.parts;
   const { fromMs, toMs } = timestamps;
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs) {
+    throw new StreamsError("JOB_RANGE", "the time at which it ends is before the one at which it begins");
+  }
   const begins = fromMs === undefined ? undefined : await source.offsetsAt(fromMs);
   const ends = toMs === undefined ? undefined : await source.offsetsAt(toMs);
   return whole.map(({ partition, from, to }) => {
-    const start = Math.min(Math.max(begins?.get(partition) ?? from, from), to);
-    return { partition, from: start, to: Math.max(Math.min(ends?.get(partition) ?? to, to), start) };
+    const start = Math.min(Math.max(momentOf(begins, partition) ?? from, from), to);
+    return { partition, from: start, to: Math.max(Math.min(momentOf(ends, partition) ?? to, to), start) };
   });
+}
+
+/** Where a moment is, where one was asked for. @throws StreamsError BROKER_UNAVAILABLE: a partition without a leader is left out */
+function momentOf(found: ReadonlyMap<number, Offset> | undefined, partition: number): Offset | undefined {
+  if (found === undefined) return undefined;
+  const offset = found.get(partition);
+  if (offset === undefined) {
+    throw new StreamsError("BROKER_UNAVAILABLE", `partition ${partition} does not say where that moment is`);
+  }
+  return offset;
 }
 
 /** A range as it was asked for, if the log holds it. @throws StreamsError JOB_RANGE, PARTITION_UNKNOWN */
