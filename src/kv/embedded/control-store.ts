@@ -90,7 +90,7 @@ export class EmbeddedControlStore implements ControlStore {
   async #settle(name: string, address: StoreAddress, cell: OrderedBytes): Promise<void> {
     this.#settled.delete(name);
     const write = [{ ...address, ...cell }];
-    const bytes = this.#group.measure(write);
+    const bytes = await this.#group.measure(write);
     await this.#group.write(write, bytes);
     this.#settled.add(name);
   }

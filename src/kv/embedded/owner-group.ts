@@ -1,4 +1,5 @@
 import type { OrderedBytes } from "../../core/cell.ts";
+import { type Steps, inTurns } from "../../core/steps.ts";
 import { type Acks, KvFault, type OwnerStatus } from "../../ports/kv-plane.ts";
 import {
   type Tally,
@@ -11,12 +12,13 @@ import {
   startTally,
   writeVerdict,
 } from "../quorum.ts";
-import { sameAnswers, storedValues } from "./answers.ts";
+import { type PackedAnswers, sameAnswers, storedValues } from "./answers.ts";
 import type { ChunkPool } from "./chunk-pool.ts";
 import type { OwnerLink } from "./owner-link.ts";
 import { packFirst } from "./owner-store.ts";
 import { OwnerDown } from "./pending.ts";
 import { measure, packBatch } from "./packing.ts";
+import { nextTurn } from "./turns.ts";
 import { type Packed, type StoreAddress, type StoreWrite, compareStored, decodeStored } from "./wire.ts";
 
 /** What R owners answered for one key, merged. */
@@ -111,9 +113,9 @@ export class OwnerGroup {
     return new KvFault("KV_NO_QUORUM", `${what} needs ${needed} of ${this.links.length} owners; ${whose}`);
   }
 
-  /** Bytes of a batch when packed. @throws InvariantViolation for a key, value or order beyond the limits */
-  measure(batch: readonly StoreWrite[]): number {
-    return measure(batch, this.#options.bodyBytesMax);
+  /** Bytes of a batch when packed; other work of the thread runs in between. @throws InvariantViolation for a key, value or order beyond the limits */
+  measure(batch: readonly StoreWrite[]): Promise<number> {
+    return inTurns(measure(batch, this.#options.bodyBytesMax), nextTurn);
   }
 
   /**
@@ -144,20 +146,7 @@ export class OwnerGroup {
   async read(addresses: readonly StoreAddress[], wanted: number): Promise<readonly MergedAnswer[]> {
     const packed = packFirst(addresses);
     const answers = await this.ask("a read", wanted, (link) => link.store.read(addresses, packed));
-    const [first = []] = answers;
-    // The rule, where nothing is under way and nothing was missed.
-    if (answers.every((other) => other === first || sameAnswers(first, other))) {
-      const alike = answers.length;
-      return storedValues(first).map((stored) => ({ winner: stored && decodeStored(stored), alike }));
-    }
-    const byOwner = answers.map((parts) => storedValues(parts));
-    return addresses.map((_, index) => {
-      const { winner, alike } = mergeAnswers(
-        byOwner.map((values) => values[index]),
-        compareStored,
-      );
-      return { winner: winner === undefined ? undefined : decodeStored(winner), alike };
-    });
+    return await inTurns(mergeRead(addresses.length, answers), nextTurn);
   }
 
   /**
@@ -234,4 +223,28 @@ export class OwnerGroup {
     if (verdict === "reached") request.reached(tally.answered);
     else request.impossible();
   }
+}
+
+/** Bytes decoded, and cells merged, before other work of the thread runs. */
+const DECODED_PER_TURN = 4 * 1024 * 1024;
+const MERGED_PER_TURN = 1_024;
+
+/** Merges what owners answered to one read of `count` keys. */
+function* mergeRead(count: number, answers: readonly (readonly PackedAnswers[])[]): Steps<readonly MergedAnswer[]> {
+  const [first = []] = answers;
+  // The rule, where nothing is under way and nothing was missed.
+  const same = answers.every((other) => other === first || sameAnswers(first, other));
+  const byOwner = (same ? [first] : answers).map((parts) => storedValues(parts));
+  const merged: MergedAnswer[] = [];
+  let decoded = 0;
+  for (let index = 0; index < count; index += 1) {
+    const values = byOwner.map((stored) => stored[index]);
+    const { winner, alike } = mergeAnswers(values, compareStored);
+    merged.push({ winner: winner && decodeStored(winner), alike: same ? answers.length : alike });
+    decoded += winner?.length ?? 0;
+    if (decoded < DECODED_PER_TURN && (index + 1) % MERGED_PER_TURN !== 0) continue;
+    decoded = 0;
+    yield undefined;
+  }
+  return merged;
 }

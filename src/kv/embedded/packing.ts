@@ -1,5 +1,6 @@
 import { CELL_OVERHEAD_BYTES } from "../../core/cell.ts";
 import { invariant } from "../../core/invariant.ts";
+import type { Steps } from "../../core/steps.ts";
 import { type CellScan, KEY_BYTES_MAX } from "../../ports/kv-plane.ts";
 import { CHUNK_BYTES, type ChunkPool } from "./chunk-pool.ts";
 import { nextTurn } from "./turns.ts";
@@ -7,6 +8,8 @@ import { type Packed, type StoreAddress, type StoreWrite, entryBytes, packCells 
 
 /** Bytes packed before other work of the main thread gets a turn. */
 const BYTES_PER_TURN = CHUNK_BYTES;
+/** Cells measured before that. */
+const CELLS_PER_TURN = 16_384;
 
 /** @throws InvariantViolation when the key is longer than {@link KEY_BYTES_MAX}. */
 export function checkAddress({ key }: StoreAddress): void {
@@ -25,10 +28,11 @@ export function checkScan({ from, to, limit }: CellScan): void {
  * Checks a batch and tells how many bytes it takes packed. A cell may have `bodyBytesMax` and its own header.
  * @throws InvariantViolation when a key or value is too long or an order is not a safe integer.
  */
-export function measure(batch: readonly StoreWrite[], bodyBytesMax: number): number {
+export function* measure(batch: readonly StoreWrite[], bodyBytesMax: number): Steps<number> {
   const valueMax = bodyBytesMax + CELL_OVERHEAD_BYTES;
   let total = 0;
-  for (const cell of batch) {
+  for (const [index, cell] of batch.entries()) {
+    if (index > 0 && index % CELLS_PER_TURN === 0) yield undefined;
     checkAddress(cell);
     const { order, bytes } = cell;
     invariant(bytes.length <= valueMax, "KV_VALUE_TOO_LARGE", `${bytes.length} bytes, at most ${valueMax}`);

@@ -66,7 +66,7 @@ export class EmbeddedPlane implements KvPlane {
   /** See the port. @throws KvFault; InvariantViolation for what is beyond the limits, before an owner is asked */
   async write(batch: readonly CellWrite[]): Promise<Acks> {
     const group = this.#group;
-    const bytes = group.measure(batch);
+    const bytes = await group.measure(batch);
     group.require("a write", group.writeAcks);
     const entered = this.#admission.enter(bytes);
     this.#watchBehind();
@@ -76,7 +76,7 @@ export class EmbeddedPlane implements KvPlane {
 
   /** See the port. @throws as {@link write} */
   async writeWithReceipts(batch: readonly CellWrite[]): Promise<readonly CellReceipt[]> {
-    this.#group.measure(batch);
+    await this.#group.measure(batch);
     const held = await this.restore(batch);
     const { receipts, writes } = planReceipts(batch, held, (cell) => Buffer.from(storeKey(cell)).toString("latin1"));
     if (writes.length > 0) await this.write(writes);
@@ -178,7 +178,7 @@ export class EmbeddedPlane implements KvPlane {
 
   /** Not through the admission: it is bounded by the answers, and those who wait there may be waiting for this. */
   async #writeBack(cells: readonly CellWrite[]): Promise<void> {
-    if (cells.length > 0) await this.#group.write(cells, this.#group.measure(cells));
+    if (cells.length > 0) await this.#group.write(cells, await this.#group.measure(cells));
   }
 
   #stateChanged(link: OwnerLink): void {

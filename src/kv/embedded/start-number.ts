@@ -34,7 +34,7 @@ export class ControlOrders {
       const [answer] = await group.read([START_ADDRESS], group.writeAcks);
       const start = (answer?.winner?.order ?? 0) + 1;
       const write = [{ ...START_ADDRESS, order: start, bytes: new Uint8Array(0) }];
-      await group.write(write, group.measure(write));
+      await group.write(write, await group.measure(write));
       this.#attempt = 0;
       return start;
     } catch (error) {
