@@ -20,3 +20,11 @@ export function contractMessage(file: string, name: string): protobuf.Type {
 export function seconds(ms: number): { readonly seconds: number } {
   return { seconds: Math.floor(ms / 1_000) };
 }
+
+/** Encodes `said` as a producer does that was built from this text of a file: its message `name`. */
+export function encodedBy(text: string, name: string, said: Readonly<Record<string, unknown>>): Uint8Array {
+  const own = new protobuf.Root();
+  own.addJSON(protobuf.common.get(TIMESTAMP)?.nested ?? {});
+  const message = protobuf.parse(text, own).root.lookupType(name);
+  return message.encode(message.fromObject(said)).finish();
+}

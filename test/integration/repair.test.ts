@@ -100,6 +100,11 @@ class Repair {
     return ended;
   }
 
+  async letterStates(): Promise<readonly string[]> {
+    const { letters } = await this.get("/v1/sources/articles/dead-letters");
+    return (letters as readonly { readonly state: string }[]).map(({ state }) => state);
+  }
+
   /** What the namespaces `articles` or `clean` hold: body and coordinates of each article. */
   async documents(namespace: string): Promise<readonly unknown[]> {
     const found: unknown[] = [];
@@ -125,7 +130,8 @@ class Repair {
 describe("a wrong mapping", () => {
   it("is found, rolled back, and what it wrote, counted and refused comes to what a clean run has", async () => {
     const topics = { articles: uniqueTopic("repair"), beacons: uniqueTopic("repair-beacons") };
-    for (const topic of Object.values(topics)) await createTopic(brokers, { topic, partitions: 2 });
+    await createTopic(brokers, { topic: topics.articles, partitions: 2 });
+    await createTopic(brokers, { topic: topics.beacons, partitions: 2 });
     const beacons = { kind: "traffic", topic: topics.beacons, descriptor: { subject: "ysearch.beacon" } };
     const service = await openService({
       broker: { brokers: [...brokers] },
@@ -140,9 +146,8 @@ describe("a wrong mapping", () => {
     await repair.feed();
 
     // The mistake: live reading and a job write under it, and refuse what they cannot read.
-    const mistaken = await repair.register("ysearch.article", { [FILE]: MISTAKEN });
-    expect(mistaken).toBe(2);
-    await repair.activate("articles", mistaken, MISTAKEN_MAPPING);
+    expect(await repair.register("ysearch.article", { [FILE]: MISTAKEN })).toBe(2);
+    await repair.activate("articles", 2, MISTAKEN_MAPPING);
     await repair.activate("beacons", 1, WITHOUT_COUNTS);
     await repair.feed();
     const wrong = await repair.job("/v1/replays", { source: "articles", ranges: [{ partition: 0, to: "6" }] });
@@ -179,8 +184,7 @@ describe("a wrong mapping", () => {
     expect(replay["receipt"]).toMatchObject({ deadLettered: 0, failed: 0 });
     await repair.job("/v1/redrives", { source: "articles" });
     await repair.job("/v1/recounts", { source: "beacons", closeOpen: true });
-    const { letters } = await repair.get("/v1/sources/articles/dead-letters");
-    expect((letters as readonly { readonly state: string }[]).map(({ state }) => state)).not.toContain("open");
+    expect(await repair.letterStates()).not.toContain("open");
     expect(await repair.documents("articles")).toEqual(await repair.documents("clean"));
     expect(await repair.counts("beacons")).toEqual(await repair.counts("clean-beacons"));
   }, 90_000);
