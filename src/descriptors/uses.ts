@@ -2,6 +2,8 @@ import { BindingRecord, LedgerRecord, RevisionRecord, SourceRecord, recordNames 
 import { readRecord } from "../control/json-record.ts";
 import type { Offset } from "../core/offset.ts";
 import { logOf } from "../core/topic/binding.ts";
+import { JobStore } from "../jobs/job-store.ts";
+import { writesOf } from "../jobs/job-writes.ts";
 import type { ControlStore } from "../ports/kv-plane.ts";
 
 /** Where a descriptor version is used, in words: the place, and how. */
@@ -21,8 +23,9 @@ const USES_MAX = 20;
 const NAMES_MAX = 1_000_000;
 
 /**
- * Where a version is needed: by a definition in force, by a change of a definition that is under way, or by a ledger row of
- * what a log still holds, or may hold. What has no revision of its own (trials) is not counted.
+ * Where a version is needed: by a definition in force, by a change of a definition that is under way, by a ledger row of what a
+ * log still holds, or may hold, or by a job that is not over or has written such offsets. What has no revision of its own
+ * (trials) is not counted.
  * @throws KvFault
  */
 export async function usesOf(parts: UsesParts, subject: string, version: number): Promise<readonly DescriptorUse[]> {
@@ -39,7 +42,7 @@ export async function usesOf(parts: UsesParts, subject: string, version: number)
       else if (revision > inForce)
         uses.push({ place: `source ${source}`, text: `being activated, revision ${revision}` });
     }
-    uses.push(...(await rowsOf(parts, source, revisions)));
+    uses.push(...(await rowsOf(parts, source, revisions)), ...(await jobsOf(parts, source, revisions)));
     if (uses.length >= USES_MAX) break;
   }
   return uses.slice(0, USES_MAX);
@@ -74,6 +77,28 @@ async function rowsOf(
       const range = `offsets ${from} to ${until ?? "whatever comes"}`;
       uses.push({ place: `ledger ${source}/${partition}`, text: `row ${number}: ${range}, revision ${revision}` });
     }
+  }
+  return uses;
+}
+
+async function jobsOf(
+  { control, logStart }: UsesParts,
+  source: string,
+  revisions: ReadonlySet<number>,
+): Promise<readonly DescriptorUse[]> {
+  const store = new JobStore(control);
+  const uses: DescriptorUse[] = [];
+  for (const { id, ended } of await store.index(source)) {
+    const job = ended ? undefined : await store.find(id);
+    if (job === undefined || job.kind === "trial" || !revisions.has(job.revision)) continue;
+    uses.push({ place: `job ${id}`, text: `a ${job.kind} that is ${job.state}, revision ${job.revision}` });
+  }
+  for (const { job, partition, from, until, revision } of await writesOf(store, source)) {
+    if (!revisions.has(revision) || until <= (logStart(source, partition) ?? 0)) continue;
+    uses.push({
+      place: `job ${job}`,
+      text: `partition ${partition}, offsets ${from} to ${until}, revision ${revision}`,
+    });
   }
   return uses;
 }

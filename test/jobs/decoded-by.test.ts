@@ -4,6 +4,7 @@ import { RevisionRecord, recordNames } from "../../src/control/records.ts";
 import type { JobKind } from "../../src/core/job/job.ts";
 import type { JobEntry } from "../../src/core/job/job-index.ts";
 import { LedgerReader } from "../../src/descriptors/ledger-reader.ts";
+import { usesOf } from "../../src/descriptors/uses.ts";
 import { newJob } from "../../src/jobs/new-job.ts";
 import { planReplay } from "../../src/jobs/replay/replay-plan.ts";
 import { RecountWorld } from "./recount-world.ts";
@@ -121,5 +122,22 @@ describe("what a descriptor version decoded", () => {
     expect(rest.next).toBeUndefined();
     expect((await reader.read("articles", 1, undefined)).rows).toEqual([]);
     await expect(reader.read("articles", undefined, "0-10")).rejects.toMatchObject({ code: "CURSOR_UNKNOWN" });
+  });
+
+  it("is needed as long as the log holds what a job wrote with it", async () => {
+    const made = await world();
+    await decodesBy7(made, 2);
+    await stored(made, "replay", 2, 8, 5);
+    const jobs = async (logStart: number) => {
+      const uses = await usesOf({ control: made.plane.control, logStart: () => logStart }, "s", 7);
+      return uses.filter(({ place }) => place.startsWith("job "));
+    };
+    expect(await jobs(0)).toEqual([{ place: "job replay-0", text: "partition 0, offsets 2 to 8, revision 2" }]);
+    expect(await jobs(8)).toEqual([]);
+    const ranges = [{ partition: 0, from: 0, to: 2 }];
+    const { job } = await made.jobs.submit("replay", "articles", { ranges, rates: { recordsPerSecond: 1 } }, ORDER);
+    expect(await jobs(15)).toEqual([
+      { place: `job ${job.id}`, text: expect.stringMatching(/^a replay that is (queued|running), revision 2$/) },
+    ]);
   });
 });
