@@ -117,7 +117,7 @@ describe("records that a topic may hold", () => {
     const text = await (await fetch(`${service.url}/metrics`)).text();
     const series = [...text.matchAll(/^ysearch_streams_\w+\{([^}]*)\}/gm)].map(([, labels = ""]) => labels);
     const labels = series.flatMap((all) => [...all.matchAll(/(\w+)="/g)].map(([, label]) => label));
-    const bounded = new Set(["code", "owner", "partition", "source", "state"]);
+    const bounded = new Set(["code", "kind", "owner", "partition", "source", "state"]);
     expect(labels.filter((label) => label !== undefined && !bounded.has(label))).toEqual([]);
   });
 
